@@ -1,0 +1,166 @@
+/*
+ * The growable buffer: doubles from 256 bytes up, moves what is left to the front when
+ * the consumed part is larger than what is held.
+ */
+#include "base/buf.h"
+
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CAPACITY_FIRST = 256 };
+
+void buf_init(struct buf *buf, size_t max)
+{
+	*buf = (struct buf){.max = max};
+}
+
+void buf_fini(struct buf *buf)
+{
+	if (!buf)
+		return;
+	free(buf->memory);
+	buf_init(buf, buf->max);
+}
+
+void buf_clear(struct buf *buf)
+{
+	buf->at = buf->memory;
+	buf->len = 0;
+	buf->is_spoiled = false;
+}
+
+static int grow(struct buf *buf, size_t need)
+{
+	size_t capacity = buf->capacity ? buf->capacity : CAPACITY_FIRST;
+	char *memory;
+
+	while (capacity < need) {
+		if (capacity > SIZE_MAX / 2)
+			return FAIL_MEMORY;
+		capacity *= 2;
+	}
+	memory = malloc(capacity);
+	if (!memory)
+		return FAIL_MEMORY;
+	if (buf->len)
+		memcpy(memory, buf->at, buf->len);
+	free(buf->memory);
+	buf->memory = buf->at = memory;
+	buf->capacity = capacity;
+	return 0;
+}
+
+static int make_room(struct buf *buf, size_t len)
+{
+	size_t consumed = buf->memory ? (size_t)(buf->at - buf->memory) : 0;
+
+	if (buf->is_spoiled || len > buf->max || buf->len > buf->max - len)
+		return FAIL_LIMIT;
+	if (buf->capacity - consumed >= buf->len + len)
+		return 0;
+	if (buf->capacity >= buf->len + len && consumed >= buf->len) {
+		memmove(buf->memory, buf->at, buf->len);
+		buf->at = buf->memory;
+		return 0;
+	}
+	return grow(buf, buf->len + len);
+}
+
+char *buf_reserve(struct buf *buf, size_t len)
+{
+	if (make_room(buf, len) != 0) {
+		buf->is_spoiled = true;
+		return NULL;
+	}
+	return buf->at + buf->len;
+}
+
+void buf_commit(struct buf *buf, size_t len)
+{
+	require(len <= buf->capacity - (size_t)(buf->at - buf->memory) - buf->len);
+	buf->len += len;
+}
+
+int buf_append(struct buf *buf, const void *bytes, size_t len)
+{
+	int r;
+
+	if (len == 0)
+		return buf->is_spoiled ? FAIL_LIMIT : 0;
+	r = make_room(buf, len);
+	if (r != 0) {
+		buf->is_spoiled = true;
+		return r;
+	}
+	memcpy(buf->at + buf->len, bytes, len);
+	buf->len += len;
+	return 0;
+}
+
+int buf_append_str(struct buf *buf, struct str text)
+{
+	return buf_append(buf, text.at, text.len);
+}
+
+int buf_append_byte(struct buf *buf, char byte)
+{
+	return buf_append(buf, &byte, 1);
+}
+
+int buf_append_u64(struct buf *buf, uint64_t number)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do {
+		digits[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number);
+	return buf_append(buf, digits + at, sizeof(digits) - at);
+}
+
+int buf_printf(struct buf *buf, const char *format, ...)
+{
+	va_list arguments;
+	char small[256];
+	char *room;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(small, sizeof(small), format, arguments);
+	va_end(arguments);
+	if (length < 0)
+		return FAIL_MEMORY;
+	if ((size_t)length < sizeof(small))
+		return buf_append(buf, small, (size_t)length);
+	room = buf_reserve(buf, (size_t)length + 1);
+	if (!room)
+		return FAIL_LIMIT;
+	va_start(arguments, format);
+	vsnprintf(room, (size_t)length + 1, format, arguments);
+	va_end(arguments);
+	buf_commit(buf, (size_t)length);
+	return 0;
+}
+
+void buf_consume(struct buf *buf, size_t len)
+{
+	require(len <= buf->len);
+	buf->at += len;
+	buf->len -= len;
+	if (buf->len == 0)
+		buf->at = buf->memory;
+}
+
+void buf_release_if_empty(struct buf *buf)
+{
+	if (buf->len == 0 && buf->memory) {
+		bool is_spoiled = buf->is_spoiled;
+
+		buf_fini(buf);
+		buf->is_spoiled = is_spoiled;
+	}
+}
