@@ -1,0 +1,142 @@
+/*
+ * JSON that loses nothing (RFC 8259), and its canonical form.
+ *
+ * A packaged reader turns numbers into doubles, and a gate that did would take
+ * 9007199254740993 for …992 and replay the wrong payment. Here a number is an exact
+ * decimal: sign, digits, exponent. Objects keep their members in the order they came; two
+ * members of one name are refused, because two readers could pick different ones.
+ *
+ * No recursion on the C stack: depth is a number in json_limits, not a crash.
+ */
+#ifndef JSON_JSON_H
+#define JSON_JSON_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { JSON_REFUSED = 1 };
+
+struct json_limits {
+	size_t depth;	  /* arrays and objects inside one another: default 128 */
+	size_t digits;	  /* significant digits of a number: default 64 */
+	int32_t exponent; /* adjusted exponent within ± this: default 307 */
+	size_t values;	  /* values in one text: default 1,000,000 */
+};
+extern const struct json_limits json_limits_default;
+
+/* Why a text was refused. */
+struct json_error {
+	size_t line;	  /* from 1 */
+	size_t column;	  /* from 1, in bytes */
+	char detail[160]; /* a sentence: what was found, what was expected */
+};
+
+enum json_type {
+	JSON_NULL,
+	JSON_FALSE,
+	JSON_TRUE,
+	JSON_NUMBER,
+	JSON_STRING,
+	JSON_ARRAY,
+	JSON_OBJECT
+};
+
+/*
+ * An exact decimal: (-1)^is_negative × 0.digits × 10^point, digits without leading or
+ * trailing zeros ("0" is no digits and point 0, never negative). So 49.00, 49 and 4.9e1 are
+ * the same three members.
+ */
+struct json_number {
+	bool is_negative;
+	struct str digits; /* '0'–'9' */
+	int32_t point;
+};
+
+struct json_member;
+
+struct json_value {
+	enum json_type type;
+	size_t line, column; /* where it starts in its text */
+	union {
+		struct json_number number;
+		struct str string; /* UTF-8, unescaped */
+		struct {
+			struct json_value **items;
+			size_t count;
+		} array;
+		struct {
+			struct json_member *members; /* in the order they came */
+			size_t count;
+		} object;
+	};
+};
+
+struct json_member {
+	struct str name; /* UTF-8, unescaped */
+	struct json_value *value;
+};
+
+/*
+ * Read one whole text. Everything lives in `mem`, or points into `text`.
+ *   0             *out_value is the tree
+ *   JSON_REFUSED  *out_error says where and why
+ *   FAIL_MEMORY   the arena is full
+ */
+int json_read(struct str text, const struct json_limits *limits, struct arena *mem,
+	      struct json_value **out_value, struct json_error *out_error);
+
+/* A member by name; NULL when `object` is no object or has none. */
+struct json_value *json_member(const struct json_value *object, struct str name);
+
+/*
+ * The value at a JSON pointer (RFC 6901: "/a/0/b~1c"; "" is the whole), or NULL. A pointer
+ * that is malformed points at nothing.
+ */
+struct json_value *json_at(struct json_value *value, struct str pointer);
+
+/* -1, 0, 1: exact comparison of two numbers. */
+int json_number_compare(const struct json_number *a, const struct json_number *b);
+
+/* An integer that fits: true and *out. 1.0 is one; 1.5 and 1e300 are not. */
+bool json_number_to_i64(const struct json_number *number, int64_t *out);
+
+/* A number from its JSON text, exactly all of it. 0 or JSON_REFUSED. Digits live in `mem`. */
+int json_number_read(struct str text, const struct json_limits *limits, struct arena *mem,
+		     struct json_number *out_number);
+
+/*
+ * Append the canonical form (RFC 8785: no white space, members ordered by UTF-16 code units,
+ * its string escapes), numbers in the one spelling that RFC 8785 gives them wherever a
+ * double loses nothing, and exactly, in the same style, elsewhere. 0, FAIL_LIMIT, FAIL_MEMORY.
+ * `mem` is used for the order of members.
+ */
+int json_canonical(const struct json_value *value, struct arena *mem, struct buf *out);
+
+/*
+ * Writing, piece by piece, with commas and escapes put where they belong. Errors show in
+ * out->is_spoiled at the end. Bytes that are not UTF-8 are written as U+FFFD.
+ */
+struct json_writer {
+	struct buf *out;
+	bool needs_comma;
+};
+void json_writer_init(struct json_writer *writer, struct buf *out);
+void json_open_object(struct json_writer *writer);
+void json_close_object(struct json_writer *writer);
+void json_open_array(struct json_writer *writer);
+void json_close_array(struct json_writer *writer);
+void json_name(struct json_writer *writer, const char *name);
+void json_name_str(struct json_writer *writer, struct str name);
+void json_string(struct json_writer *writer, struct str text);
+void json_text(struct json_writer *writer, const char *text); /* NULL writes null */
+void json_integer(struct json_writer *writer, int64_t number);
+void json_boolean(struct json_writer *writer, bool value);
+void json_null(struct json_writer *writer);
+void json_time(struct json_writer *writer, int64_t wall_ms); /* RFC 3339 */
+
+#endif
