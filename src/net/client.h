@@ -1,0 +1,105 @@
+/*
+ * Calling upstreams, through libcurl on the loop.
+ *
+ * A call is one sending of one request. libcurl may by itself send a request a second time
+ * (when a kept-alive connection turns out dead); here it may not: the second time it is about
+ * to, the call is ended instead. So a call that ends tells one of three certain things:
+ * no byte left; bytes left and there is no whole answer; here is the whole answer.
+ *
+ * Redirects are never followed, answers never decoded, no proxy taken from the environment.
+ */
+#ifndef NET_CLIENT_H
+#define NET_CLIENT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "core/outcome.h"
+#include "net/loop.h"
+
+#include <curl/curl.h>
+
+enum {
+	CALL_HEAD_MAX = 64 * 1024,  /* bytes of an upstream's head */
+	CALL_IDLE_CONNECTION_S = 3, /* an idle upstream connection is not used after that */
+};
+
+/* Where calls go: one an upstream and loop. */
+struct client;
+
+struct client_settings {
+	const char *url;     /* scheme, host, port, base path without a last slash */
+	const char *ca_file; /* NULL: the system's */
+	bool verify;	     /* the peer's certificate and name */
+	int64_t timeout_ms;  /* a protected call as a whole; a streamed one: without a byte */
+	int64_t connect_timeout_ms;
+	size_t max_connections; /* to this upstream from this loop; more calls wait their turn */
+};
+
+struct call;
+struct call_events {
+	/* The final head is here: call->status, call->headers. Not for interim (1xx) ones. */
+	void (*head)(struct call *call);
+	/* A piece of the answer's body. Returns false to pause: call_resume() brings it again. */
+	bool (*data)(struct call *call, struct str piece);
+	/* Streamed request body: put up to `max` bytes at `out`; 0: none now (call_resume() when
+	 * there are); CALL_BODY_END: it is complete; CALL_BODY_BROKEN: it will never be. */
+	ssize_t (*body)(struct call *call, char *out, size_t max);
+	/* Over. `sending` says what is certain; call->reason has words for a log. */
+	void (*done)(struct call *call, enum sending sending);
+};
+enum { CALL_BODY_END = -1, CALL_BODY_BROKEN = -2 };
+
+struct call {
+	/* for the caller to fill (zero the rest) */
+	const struct call_events *events;
+	void *owner;
+	struct str method;
+	struct str target;   /* path[?query], exactly as it is to be sent */
+	struct str headers;  /* "Name: value\r\n" lines, without framing and Host */
+	struct str body;     /* whole body, borrowed until done */
+	bool has_body;	     /* else none is sent, unless is_streamed */
+	bool is_streamed;    /* the body comes through events->body */
+	int64_t body_length; /* streamed: bytes, or -1: chunked */
+	bool is_once;	     /* protected: total timeout; never a second sending */
+
+	/* for the caller to read */
+	int status;
+	struct buf answer_headers; /* "Name: value\r\n" lines as they came, checked */
+	int64_t answer_length;	   /* Content-Length, or -1 */
+	const char *reason;
+	int64_t duration_us;
+
+	/* the client's */
+	struct client *client;
+	CURL *easy;
+	struct curl_slist *lines;
+	char error[CURL_ERROR_SIZE];
+	unsigned sends; /* how often a sending was about to begin */
+	int64_t began_us;
+	bool has_head, is_interim, is_paused_in, is_paused_out, is_ending;
+	struct loop_post resume;
+	struct list link;
+};
+
+/* 0, FAIL_MEMORY, FAIL_CONFIG. Settings are copied. */
+int client_new(struct loop *loop, const struct client_settings *settings, struct client **out);
+
+/* No more calls; freed once the last has ended. */
+void client_release(struct client *client);
+
+/* Start. `done` comes exactly once, never inside this call. */
+void call_start(struct client *client, struct call *call);
+
+/* Go on after a pause of either direction. */
+void call_resume(struct call *call);
+
+/* End it now; `done` comes later with what is certain. */
+void call_cancel(struct call *call);
+
+/* Free what the call holds; after done. */
+void call_fini(struct call *call);
+
+/* Once a process, before any client. */
+int client_init_process(void);
+
+#endif
