@@ -27,6 +27,16 @@ struct loop_post {
 	struct loop_post *next;
 };
 
+/*
+ * Something to run soon on this loop: after the callback at hand, before the loop sleeps.
+ * This is how a callback is kept from running inside the call that asked for it. The link
+ * must be initialised with loop_task_init(), once.
+ */
+struct loop_task {
+	struct list link;
+	void (*run)(struct loop_task *task);
+};
+
 /* Someone whose deadlines are looked at every LOOP_SWEEP_MS. */
 struct loop_sweeper {
 	struct list link;
@@ -43,9 +53,12 @@ struct loop {
 	_Atomic(struct loop_post *) posted; /* newest first */
 	uv_async_t wake;
 	uv_timer_t sweep;
+	uv_timer_t due;
 	uv_check_t awake;    /* takes the time */
-	uv_prepare_t asleep; /* flushes the log before the loop blocks */
+	uv_prepare_t asleep; /* runs tasks and flushes the log before the loop blocks */
 	struct list sweepers;
+	struct list timers; /* the next one first */
+	struct list tasks;
 	pthread_t thread;
 	bool has_thread;
 };
@@ -69,17 +82,25 @@ void loop_fini(struct loop *loop);
 /* Any thread: run `post` on `loop`, never inside this call. */
 void loop_post(struct loop *loop, struct loop_post *post);
 
+void loop_task_init(struct loop_task *task, void (*run)(struct loop_task *task));
+void loop_soon(struct loop *loop, struct loop_task *task); /* own loop; twice is once */
+void loop_task_cancel(struct loop_task *task);
+
 void loop_add_sweeper(struct loop *loop, struct loop_sweeper *sweeper);
 
-/* A timer that runs once: a request's pause, the practice API's delay. Own loop only. */
+/*
+ * A timer that runs once: a request's pause, the practice API's delay. On its own loop only;
+ * it must be cancelled before its memory goes.
+ */
 struct loop_timer {
-	uv_timer_t timer;
+	struct list link;
+	int64_t due_ms; /* monotonic */
 	void (*expired)(struct loop_timer *timer);
-	bool is_set;
 };
-/* Start it, or start it again. `timer` must outlive it, or be cancelled first. */
-void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms,
-		      void (*expired)(struct loop_timer *timer));
+void loop_timer_init(struct loop_timer *timer, void (*expired)(struct loop_timer *timer));
+/* Start it, or start it again; it never expires inside this call. */
+void loop_timer_start(struct loop *loop, struct loop_timer *timer, int64_t ms);
+/* Fine for one that is not set. */
 void loop_timer_cancel(struct loop_timer *timer);
 
 #endif

@@ -40,6 +40,13 @@ struct service {
 		       struct buf *headers, struct buf *body);
 };
 
+/* Whether an answer got out. */
+enum delivery {
+	DELIVERY_NOT_KNOWN = -1, /* accepted by the socket of a client that had closed its side */
+	DELIVERY_FAILED = 0,
+	DELIVERY_DONE = 1, /* all its bytes were accepted by the socket */
+};
+
 /* How one exchange is told what happens to it. */
 struct exchange_events {
 	/* collect: the whole body is in exchange->body_text; or status is not 0: too large (413),
@@ -51,8 +58,10 @@ struct exchange_events {
 	void (*data_end)(struct exchange *exchange, const struct http_refusal *refusal);
 	/* what was written has left for the socket: there is room again. */
 	void (*drained)(struct exchange *exchange);
-	/* The answer is over. delivered: all its bytes were accepted by the socket. */
-	void (*finished)(struct exchange *exchange, bool delivered);
+	/* The client has gone before the end; may be NULL. */
+	void (*gone)(struct exchange *exchange);
+	/* The answer is over. */
+	void (*finished)(struct exchange *exchange, enum delivery delivery);
 };
 
 struct exchange {
@@ -75,11 +84,14 @@ struct exchange {
 	/* the connection's */
 	struct connection *connection; /* NULL once it has gone */
 	struct http_body body;
-	int body_mode;
+	enum { BODY_NOT_WANTED, BODY_COLLECT, BODY_STREAM, BODY_OVER } body_mode;
+	struct http_refusal body_refusal; /* status 0: the body is whole */
 	struct buf collecting;
-	bool is_started, is_ended, is_finished, is_chunked, is_paused, wants_close, is_bodiless;
-	bool has_sent_continue;
-	uint64_t left; /* of the answer's body, when its length is known */
+	struct loop_task finish;
+	struct loop_task body_end;
+	struct loop_task leave;
+	bool is_collecting, is_started, is_ended, is_chunked, is_bodiless, is_paused;
+	enum delivery delivery;
 };
 
 struct server_limits {
@@ -113,6 +125,7 @@ struct server {
 	struct loop_sweeper sweeper;
 	bool is_listening, is_draining;
 	int64_t full_logged_ms;
+	char date[40]; /* a whole Date line, refreshed by the sweep */
 };
 
 /* "host:port" or "[v6]:port" with a literal address or "localhost". False: it is none. */

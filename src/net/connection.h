@@ -1,0 +1,89 @@
+/*
+ * One connection of a server: what listener.c, connection.c and exchange.c share.
+ *
+ *   idle ──first byte──► head ──complete──► body ──over──► answer ──sent──► idle
+ *     └────────────── refused, or not to be kept: answer, then linger ──► closed
+ *
+ * Lingering: a connection closed with bytes unread is reset, and a reset can overtake the
+ * answer; so its end is announced, and what still comes is thrown away for a moment.
+ */
+#ifndef NET_CONNECTION_H
+#define NET_CONNECTION_H
+
+#include "net/server.h"
+#include "net/tls.h"
+
+enum connection_phase {
+	PHASE_IDLE,   /* between messages */
+	PHASE_HEAD,   /* some bytes of a head */
+	PHASE_BODY,   /* a body to be read: the exchange says when and how */
+	PHASE_ANSWER, /* the message has been read; its answer is not over */
+	PHASE_LINGER, /* answered for the last time; input is thrown away */
+	PHASE_CLOSED,
+};
+
+enum {
+	CONNECTION_IN_MAX = 256 * 1024,	 /* bytes read ahead of what was understood */
+	CONNECTION_IN_HIGH = 128 * 1024, /* over it, reading stops */
+	CONNECTION_LINGER_MS = 2000,
+};
+
+struct connection {
+	struct list link; /* among the server's */
+	struct server *server;
+	struct loop *loop;
+	uv_tcp_t tcp;
+	struct tls *tls; /* NULL: plain */
+	char peer[46];
+
+	enum connection_phase phase;
+	struct exchange *exchange; /* at work; NULL when idle */
+	struct buf in;		   /* read, and not understood yet */
+	size_t scanned;		   /* of `in`, while a head is looked for */
+	struct loop_task pump;
+	int64_t deadline_ms; /* monotonic; 0: none */
+
+	struct buf out;	   /* waits for the socket */
+	struct buf flying; /* with libuv */
+	uv_write_t write;
+	size_t queue_seen; /* bytes of `flying` not taken at the last sweep */
+	bool is_reading, is_writing, has_eof, is_last, is_pumping, was_full;
+};
+
+/* A client has come: take it from the listener. */
+void connection_accept(struct server *server);
+
+/* Read on: what waits in `in`, and the socket. Soon, not inside this call. */
+void connection_pump_soon(struct connection *connection);
+
+/* Send; everything is taken. False: the connection has broken and is gone. */
+bool connection_send(struct connection *connection, struct str first, struct str second);
+
+/* Bytes that wait for the socket. */
+size_t connection_backlog(const struct connection *connection);
+
+/* The exchange's answer has been written whole: go on with the next message, or end. */
+void connection_answered(struct connection *connection);
+
+/* Close now; the exchange at work, if any, loses its client. */
+void connection_close(struct connection *connection);
+void connection_reset(struct connection *connection);
+
+/* Its time has come or not: called at each sweep. */
+void connection_sweep(struct connection *connection, int64_t now_ms);
+
+/* Nothing is left to send: told to the exchange. */
+void exchange_on_drained(struct exchange *exchange);
+void exchange_on_gone(struct exchange *exchange);
+
+/* An exchange for a head that is `head`; NULL without memory. */
+struct exchange *exchange_new(struct connection *connection);
+void exchange_free(struct exchange *exchange);
+bool exchange_has_body(const struct exchange *exchange);
+
+/* Body bytes for the exchange: how many of `bytes` were used. */
+size_t exchange_feed(struct exchange *exchange, struct str bytes);
+/* The body will never be whole. */
+void exchange_break_body(struct exchange *exchange, const struct http_refusal *refusal);
+
+#endif
