@@ -1,0 +1,558 @@
+/*
+ * Calling upstreams: libcurl's multi interface on the loop.
+ *
+ * libcurl says which sockets it watches and when it wants to be woken; the loop does both
+ * with uv_poll and one timer. Easy handles are kept and used again: their fixed options are
+ * set once, a call sets only what is its own.
+ *
+ * How certainty is won. CURLOPT_PREREQFUNCTION runs each time a request is about to be
+ * written to a connection. Before the first time no byte has left: connection refused, no
+ * address, a failed TLS handshake are SENDING_NEVER_LEFT. A second time would be libcurl's
+ * own retry after a dead connection: it is forbidden, and the call is SENDING_UNCLEAR,
+ * because the first may have arrived. Only a whole answer is SENDING_ANSWERED.
+ */
+#include "net/client.h"
+
+#include "base/err.h"
+#include "http/http.h"
+
+#include <stdlib.h>
+
+enum {
+	CLIENT_SPARE_HANDLES = 64, /* easy handles kept for the next calls */
+	CALL_RECEIVE_BUFFER = 16 * 1024,
+};
+
+/* A socket that libcurl watches. */
+struct watch {
+	uv_poll_t poll;
+	struct client *client;
+	curl_socket_t socket;
+};
+
+struct client {
+	struct loop *loop;
+	struct client_settings settings;
+	char *url, *ca_file;
+	CURLM *multi;
+	uv_timer_t timer;
+	struct list calls;     /* under way */
+	struct loop_task reap; /* looks for ended calls */
+	struct loop_task fail; /* tells of calls that never began */
+	struct list failed;
+	CURL *spare[CLIENT_SPARE_HANDLES];
+	size_t spare_count;
+	bool is_released, is_closing;
+};
+
+int client_init_process(void)
+{
+	return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : fail(FAIL_MEMORY);
+}
+
+/* Sockets and time. */
+
+static void kick(struct client *client, curl_socket_t socket, int what)
+{
+	int running;
+
+	curl_multi_socket_action(client->multi, socket, what, &running);
+	loop_soon(client->loop, &client->reap);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	struct watch *watch = poll->data;
+	int what = 0;
+
+	if (status < 0)
+		what = CURL_CSELECT_ERR;
+	if (events & UV_READABLE)
+		what |= CURL_CSELECT_IN;
+	if (events & UV_WRITABLE)
+		what |= CURL_CSELECT_OUT;
+	kick(watch->client, watch->socket, what);
+}
+
+static void free_watch(uv_handle_t *handle)
+{
+	free(handle->data);
+}
+
+static struct watch *watch_new(struct client *client, curl_socket_t socket)
+{
+	struct watch *watch = calloc(1, sizeof(*watch));
+
+	if (!watch)
+		return NULL;
+	watch->client = client;
+	watch->socket = socket;
+	if (uv_poll_init_socket(&client->loop->uv, &watch->poll, socket) != 0) {
+		free(watch);
+		return NULL;
+	}
+	watch->poll.data = watch;
+	curl_multi_assign(client->multi, socket, watch);
+	return watch;
+}
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, void *assigned)
+{
+	struct client *client = owner;
+	struct watch *watch = assigned;
+	int events = 0;
+
+	if (what == CURL_POLL_REMOVE) {
+		if (!watch)
+			return 0;
+		curl_multi_assign(client->multi, socket, NULL);
+		uv_poll_stop(&watch->poll);
+		uv_close((uv_handle_t *)&watch->poll, free_watch);
+		return 0;
+	}
+	if (!watch)
+		watch = watch_new(client, socket);
+	if (!watch)
+		return -1;
+	if (what & CURL_POLL_IN)
+		events |= UV_READABLE;
+	if (what & CURL_POLL_OUT)
+		events |= UV_WRITABLE;
+	return uv_poll_start(&watch->poll, events, on_poll) == 0 ? 0 : -1;
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	kick(timer->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timeout_wanted(CURLM *multi, long ms, void *owner)
+{
+	struct client *client = owner;
+
+	if (ms < 0)
+		uv_timer_stop(&client->timer);
+	else
+		uv_timer_start(&client->timer, on_timer, (uint64_t)ms, 0);
+	return 0;
+}
+
+/* The answer. */
+
+/* A line that could be read differently by somebody else is dropped, not passed on. */
+static void take_field(struct call *call, struct str line)
+{
+	size_t colon = str_find(line, ':');
+	struct str name = str_of(line.at, colon);
+	struct str value = str_trim(str_from_index(line, colon + 1));
+	uint64_t length;
+
+	if (colon == line.len || !http_is_token(name) || !http_is_field_value(value))
+		return;
+	if (str_equal_nocase(name, STR("Content-Length")) && str_to_u64(value, INT64_MAX, &length))
+		call->answer_length = (int64_t)length;
+	http_write_field(&call->answer_headers, name, value);
+}
+
+static void begin_head(struct call *call, struct str status_line)
+{
+	size_t space = str_find(status_line, ' ');
+	uint64_t status = 0;
+
+	str_to_u64(str_of(str_from_index(status_line, space + 1).at, 3), 999, &status);
+	call->status = (int)status;
+	call->answer_length = -1;
+	buf_clear(&call->answer_headers);
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
+{
+	struct call *call = owner;
+	struct str line = str_of(bytes, size * count);
+
+	if (call->has_head)
+		return line.len; /* trailers: dropped */
+	while (line.len && (line.at[line.len - 1] == '\r' || line.at[line.len - 1] == '\n'))
+		line.len--;
+	if (str_starts_with(line, STR("HTTP/")) && line.len >= 12) {
+		begin_head(call, line);
+	} else if (line.len) {
+		take_field(call, line);
+	} else if (call->status >= 200) {
+		call->has_head = true;
+		if (call->answer_headers.is_spoiled)
+			return 0;
+		call->events->head(call);
+	}
+	return size * count;
+}
+
+static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
+{
+	struct call *call = owner;
+
+	if (!call->events->data(call, str_of(bytes, size * count))) {
+		call->is_paused_in = true;
+		return CURL_WRITEFUNC_PAUSE;
+	}
+	return size * count;
+}
+
+static size_t on_body_wanted(char *out, size_t size, size_t count, void *owner)
+{
+	struct call *call = owner;
+	ssize_t n = call->events->body(call, out, size * count);
+
+	if (n > 0)
+		return (size_t)n;
+	if (n == CALL_BODY_END)
+		return 0;
+	if (n == CALL_BODY_BROKEN)
+		return CURL_READFUNC_ABORT;
+	call->is_paused_out = true;
+	return CURL_READFUNC_PAUSE;
+}
+
+static int before_sending(void *owner, char *peer, char *own, int peer_port, int own_port)
+{
+	struct call *call = owner;
+
+	call->sends++;
+	return call->sends > 1 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
+}
+
+/* Handles. */
+
+#define SET(easy, option, value) require(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
+
+static void set_fixed(CURL *easy, const struct client *client)
+{
+	SET(easy, CURLOPT_URL, client->url);
+	SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	SET(easy, CURLOPT_PROXY, "");
+	SET(easy, CURLOPT_NOSIGNAL, 1L);
+	SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
+	SET(easy, CURLOPT_PATH_AS_IS, 1L);
+	SET(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+	SET(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
+	SET(easy, CURLOPT_BUFFERSIZE, (long)CALL_RECEIVE_BUFFER);
+	SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)CALL_RECEIVE_BUFFER);
+	SET(easy, CURLOPT_MAXAGE_CONN, (long)CALL_IDLE_CONNECTION_S);
+	SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->settings.connect_timeout_ms);
+	SET(easy, CURLOPT_SSL_VERIFYPEER, client->settings.verify ? 1L : 0L);
+	SET(easy, CURLOPT_SSL_VERIFYHOST, client->settings.verify ? 2L : 0L);
+	if (client->ca_file)
+		SET(easy, CURLOPT_CAINFO, client->ca_file);
+	SET(easy, CURLOPT_HEADERFUNCTION, on_header);
+	SET(easy, CURLOPT_WRITEFUNCTION, on_data);
+	SET(easy, CURLOPT_READFUNCTION, on_body_wanted);
+	SET(easy, CURLOPT_PREREQFUNCTION, before_sending);
+}
+
+static CURL *take_handle(struct client *client)
+{
+	CURL *easy;
+
+	if (client->spare_count)
+		return client->spare[--client->spare_count];
+	easy = curl_easy_init();
+	if (easy)
+		set_fixed(easy, client);
+	return easy;
+}
+
+static void put_handle(struct client *client, CURL *easy)
+{
+	if (client->spare_count == CLIENT_SPARE_HANDLES) {
+		curl_easy_cleanup(easy);
+		return;
+	}
+	client->spare[client->spare_count++] = easy;
+}
+
+/* "Name: value" for libcurl; an empty value is written "Name;". */
+static bool add_line(struct call *call, struct arena *mem, const struct http_field *field)
+{
+	struct str line = field->value.len ? arena_printf(mem, "%.*s: %.*s", STR_ARG(field->name),
+							  STR_ARG(field->value))
+					   : arena_printf(mem, "%.*s;", STR_ARG(field->name));
+	struct curl_slist *lines;
+
+	if (!line.at)
+		return false;
+	lines = curl_slist_append(call->lines, line.at);
+	if (!lines)
+		return false;
+	call->lines = lines;
+	return true;
+}
+
+/* The caller's fields, and none of those that libcurl would add by itself. */
+static bool build_lines(struct call *call)
+{
+	static const char *const added[] = {"Accept", "Content-Type", "User-Agent", "Expect"};
+	bool is_given[4] = {false};
+	struct str rest = call->headers;
+	struct http_field field;
+	struct arena mem;
+	bool is_fine = true;
+
+	arena_init(&mem, 1024 * 1024);
+	while (is_fine && http_next_line(&rest, &field)) {
+		for (size_t i = 0; i < 4; i++)
+			is_given[i] |= str_equal_nocase(field.name, str_from(added[i]));
+		is_fine = add_line(call, &mem, &field);
+	}
+	for (size_t i = 0; is_fine && i < 4; i++) {
+		char line[32];
+		struct curl_slist *lines;
+
+		if (is_given[i])
+			continue;
+		snprintf(line, sizeof(line), "%s:", added[i]);
+		lines = curl_slist_append(call->lines, line);
+		is_fine = lines != NULL;
+		if (lines)
+			call->lines = lines;
+	}
+	arena_fini(&mem);
+	return is_fine;
+}
+
+static void set_body(CURL *easy, const struct call *call)
+{
+	SET(easy, CURLOPT_POSTFIELDS, NULL);
+	SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
+	SET(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
+	SET(easy, CURLOPT_HTTPGET, 1L);
+	if (call->is_streamed) {
+		SET(easy, CURLOPT_UPLOAD, 1L);
+		SET(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)call->body_length);
+		SET(easy, CURLOPT_READDATA, call);
+	} else if (call->has_body) {
+		SET(easy, CURLOPT_POST, 1L);
+		SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
+		SET(easy, CURLOPT_POSTFIELDS, call->body.len ? call->body.at : "");
+	}
+	if (str_equal(call->method, STR("HEAD")))
+		SET(easy, CURLOPT_NOBODY, 1L);
+}
+
+static void set_times(CURL *easy, const struct call *call)
+{
+	int64_t ms = call->client->settings.timeout_ms;
+
+	SET(easy, CURLOPT_TIMEOUT_MS, call->is_once ? (long)ms : 0L);
+	SET(easy, CURLOPT_LOW_SPEED_LIMIT, call->is_once ? 0L : 1L);
+	SET(easy, CURLOPT_LOW_SPEED_TIME, call->is_once ? 0L : (long)((ms + 999) / 1000));
+}
+
+static bool set_own(struct call *call)
+{
+	CURL *easy = call->easy;
+	char method[64], target[16 * 1024];
+
+	if (call->method.len >= sizeof(method) || call->target.len >= sizeof(target))
+		return false;
+	memcpy(method, call->method.at, call->method.len);
+	method[call->method.len] = '\0';
+	memcpy(target, call->target.at, call->target.len);
+	target[call->target.len] = '\0';
+	set_body(easy, call);
+	set_times(easy, call);
+	SET(easy, CURLOPT_CUSTOMREQUEST, method);
+	SET(easy, CURLOPT_REQUEST_TARGET, target);
+	SET(easy, CURLOPT_HTTPHEADER, call->lines);
+	SET(easy, CURLOPT_HEADERDATA, call);
+	SET(easy, CURLOPT_WRITEDATA, call);
+	SET(easy, CURLOPT_PREREQDATA, call);
+	SET(easy, CURLOPT_PRIVATE, call);
+	SET(easy, CURLOPT_ERRORBUFFER, call->error);
+	return true;
+}
+
+/* Starting and ending. */
+
+static void end_call(struct call *call, enum sending sending, const char *reason)
+{
+	struct client *client = call->client;
+
+	list_remove(&call->link);
+	call->reason = reason;
+	call->duration_us = env_monotonic_us(client->loop->env) - call->began_us;
+	if (call->easy) {
+		put_handle(client, call->easy);
+		call->easy = NULL;
+	}
+	call->events->done(call, sending);
+	if (client->is_released)
+		client_release(client);
+}
+
+static enum sending sending_of(const struct call *call, CURLcode code)
+{
+	if (code == CURLE_OK && call->has_head)
+		return SENDING_ANSWERED;
+	return call->sends == 0 ? SENDING_NEVER_LEFT : SENDING_UNCLEAR;
+}
+
+static void reap_calls(struct loop_task *task)
+{
+	struct client *client = list_entry(task, struct client, reap);
+	CURLMsg *message;
+	int left;
+
+	while (client->multi && (message = curl_multi_info_read(client->multi, &left))) {
+		CURLcode code = message->data.result;
+		CURL *easy = message->easy_handle;
+		struct call *call;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
+		curl_multi_remove_handle(client->multi, easy);
+		end_call(call, sending_of(call, code),
+			 call->sends > 1 ? "the connection was lost after the request had been sent"
+			 : call->error[0]   ? call->error
+			 : code == CURLE_OK ? NULL
+					    : curl_easy_strerror(code));
+	}
+}
+
+/* Cancelled, or never begun. */
+static void tell_failed(struct loop_task *task)
+{
+	struct client *client = list_entry(task, struct client, fail);
+
+	while (!list_is_empty(&client->failed)) {
+		struct call *call = list_entry(client->failed.next, struct call, link);
+
+		end_call(call, call->sends ? SENDING_UNCLEAR : SENDING_NEVER_LEFT,
+			 call->is_ending ? "cancelled" : "the call could not be started");
+	}
+}
+
+static void run_resume(struct loop_task *task)
+{
+	struct call *call = list_entry(task, struct call, resume);
+
+	if (!call->easy)
+		return;
+	curl_easy_pause(call->easy, CURLPAUSE_CONT);
+	loop_soon(call->client->loop, &call->client->reap);
+}
+
+void call_start(struct client *client, struct call *call)
+{
+	call->client = client;
+	call->began_us = env_monotonic_us(client->loop->env);
+	call->answer_length = -1;
+	buf_init(&call->answer_headers, CALL_HEAD_MAX);
+	loop_task_init(&call->resume, run_resume);
+	list_init(&call->link);
+	call->easy = take_handle(client);
+	if (call->easy && build_lines(call) && set_own(call) &&
+	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
+		list_append(&client->calls, &call->link);
+		return;
+	}
+	list_append(&client->failed, &call->link);
+	loop_soon(client->loop, &client->fail);
+}
+
+/* Pausing is undone for both directions: the one that still has nothing pauses again. */
+void call_resume(struct call *call)
+{
+	if (!call->is_paused_in && !call->is_paused_out)
+		return;
+	call->is_paused_in = call->is_paused_out = false;
+	loop_soon(call->client->loop, &call->resume);
+}
+
+void call_cancel(struct call *call)
+{
+	if (!call->easy || call->is_ending)
+		return;
+	call->is_ending = true;
+	curl_multi_remove_handle(call->client->multi, call->easy);
+	list_remove(&call->link);
+	list_append(&call->client->failed, &call->link);
+	loop_soon(call->client->loop, &call->client->fail);
+}
+
+void call_fini(struct call *call)
+{
+	if (call->client)
+		loop_task_cancel(&call->resume);
+	curl_slist_free_all(call->lines);
+	call->lines = NULL;
+	buf_fini(&call->answer_headers);
+}
+
+/* Life of a client. */
+
+int client_new(struct loop *loop, const struct client_settings *settings, struct client **out)
+{
+	struct client *client = calloc(1, sizeof(*client));
+
+	if (!client)
+		return fail(FAIL_MEMORY);
+	client->loop = loop;
+	client->settings = *settings;
+	client->url = strdup(settings->url);
+	client->ca_file = settings->ca_file ? strdup(settings->ca_file) : NULL;
+	client->multi = curl_multi_init();
+	if (!client->url || !client->multi || (settings->ca_file && !client->ca_file)) {
+		free(client->url);
+		free(client->ca_file);
+		if (client->multi)
+			curl_multi_cleanup(client->multi);
+		free(client);
+		return fail(FAIL_MEMORY);
+	}
+	list_init(&client->calls);
+	list_init(&client->failed);
+	loop_task_init(&client->reap, reap_calls);
+	loop_task_init(&client->fail, tell_failed);
+	require(uv_timer_init(&loop->uv, &client->timer) == 0);
+	client->timer.data = client;
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+	curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timeout_wanted);
+	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	curl_multi_setopt(client->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
+			  (long)settings->max_connections);
+	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
+			  (long)settings->max_connections);
+	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)settings->max_connections);
+	*out = client;
+	return 0;
+}
+
+static void free_client(uv_handle_t *timer)
+{
+	struct client *client = timer->data;
+
+	free(client->url);
+	free(client->ca_file);
+	free(client);
+}
+
+void client_release(struct client *client)
+{
+	if (!client || client->is_closing)
+		return;
+	client->is_released = true;
+	if (!list_is_empty(&client->calls) || !list_is_empty(&client->failed))
+		return;
+	client->is_closing = true;
+	loop_task_cancel(&client->reap);
+	loop_task_cancel(&client->fail);
+	while (client->spare_count)
+		curl_easy_cleanup(client->spare[--client->spare_count]);
+	curl_multi_cleanup(client->multi);
+	client->multi = NULL;
+	uv_close((uv_handle_t *)&client->timer, free_client);
+}
