@@ -30,7 +30,7 @@ struct http_limits {
 extern const struct http_limits http_limits_default; /* 32 KiB, 8 KiB, 100 */
 
 struct http_refusal {
-	int status;	    /* 400, 413, 414, 431, 501, 505 */
+	int status;	    /* 400, 414, 417, 431, 501, 505 */
 	const char *detail; /* a sentence: what is wrong and what is expected */
 };
 
@@ -45,7 +45,7 @@ struct http_target {
 	struct str path;  /* as sent; starts with '/', or is "*" */
 	struct str query; /* after the '?', as sent */
 	bool has_query;
-	struct str authority; /* of an absolute-form target; else empty */
+	struct str authority; /* of an absolute-form target, equal to Host; else empty */
 };
 
 struct http_request {
@@ -59,7 +59,7 @@ struct http_request {
 	enum http_framing framing;
 	uint64_t length;       /* with HTTP_LENGTH */
 	bool is_persistent;    /* the client allows another request on this connection */
-	bool expects_continue; /* Expect: 100-continue, and HTTP/1.1 */
+	bool expects_continue; /* Expect: 100-continue, HTTP/1.1, and a body to come */
 };
 
 /*
@@ -74,7 +74,8 @@ int http_head_end(struct str bytes, const struct http_limits *limits, size_t *sc
 
 /*
  * Read a whole head (as http_head_end() found it). The request's strings point into `head`,
- * its field array lives in `mem`. 0, HTTP_REFUSED, FAIL_MEMORY.
+ * its field array lives in `mem`. 0, HTTP_REFUSED, FAIL_MEMORY. What is accepted is told at
+ * the top of head_read.c (lines), target.c (targets, hosts) and head_rules.c (fields).
  */
 int http_request_read(struct str head, const struct http_limits *limits, struct arena *mem,
 		      struct http_request *out_request, struct http_refusal *out_refusal);
@@ -82,11 +83,12 @@ int http_request_read(struct str head, const struct http_limits *limits, struct 
 /* A body as it comes in pieces. */
 struct http_body {
 	enum http_framing framing;
-	uint64_t left;	   /* bytes of the body, or of this chunk, still to come */
-	uint64_t seen;	   /* data bytes given out so far */
-	int stage;	   /* the reader's own */
-	size_t line_bytes; /* of the chunk-size line or trailers, so far */
-	size_t trailer_bytes;
+	uint64_t left;		/* bytes of the body, or of this chunk, still to come */
+	uint64_t seen;		/* data bytes given out so far */
+	int stage;		/* the reader's own */
+	size_t line_bytes;	/* of the chunk-size line, so far */
+	size_t extension_bytes; /* of all chunk extensions so far */
+	size_t trailer_bytes;	/* of all trailer lines so far */
 };
 void http_body_init(struct http_body *body, enum http_framing framing, uint64_t length);
 
@@ -97,7 +99,7 @@ void http_body_init(struct http_body *body, enum http_framing framing, uint64_t 
  *   HTTP_BODY_END  the body is complete; nothing after *out_used belongs to it. *out_data may
  *                  still hold a last piece
  *   HTTP_REFUSED   malformed chunking; trailers over their limit
- * Trailers are read and dropped.
+ * Trailers are read and dropped. On a refusal nothing is given out.
  */
 enum { HTTP_BODY_END = 3 };
 int http_body_read(struct http_body *body, struct str bytes, size_t *out_used, struct str *out_data,
@@ -108,7 +110,7 @@ const struct http_field *http_field_find(const struct http_field *fields, size_t
 					 struct str name); /* the first; NULL */
 size_t http_field_count(const struct http_field *fields, size_t count, struct str name);
 
-/* Does the comma-separated list in every field called `name` have `member` (without case)? */
+/* Have the comma-separated lists in the fields called `name` a `member` (without case)? */
 bool http_field_lists(const struct http_field *fields, size_t count, struct str name,
 		      struct str member);
 
@@ -116,6 +118,10 @@ bool http_field_lists(const struct http_field *fields, size_t count, struct str 
  * Must `name` not be passed on? Connection, Keep-Alive, Proxy-Connection, TE, Trailer,
  * Transfer-Encoding, Upgrade, Proxy-Authenticate, Proxy-Authorization, and every field that
  * Connection names (RFC 9110 § 7.6.1); and Content-Length, which the sender writes anew.
+ * The reader has refused a request whose Connection names Host, Content-Length,
+ * Transfer-Encoding, Authorization, Cookie, Content-Type, Content-Encoding or
+ * Idempotency-Key: whoever could have those stripped on the way could make the service see
+ * another request than the gate judged. Fields of other names are read first, then removed.
  */
 bool http_is_hop_by_hop(const struct http_field *fields, size_t count, struct str name);
 
@@ -126,18 +132,25 @@ bool http_is_field_value(struct str text); /* no CR, LF, NUL, no other control b
 /* The standard reason for a status; "Status" for one that has none. */
 const char *http_reason(int status);
 
-/* Writing. Each appends to `out`; a refusal of the buffer shows in out->is_spoiled. */
-void http_write_status(struct buf *out, int status); /* HTTP/1.1 200 OK\r\n */
+/*
+ * Writing. Each appends to `out`; a refusal of the buffer shows in out->is_spoiled. A field
+ * whose name or value could not be written without harm spoils the buffer as well.
+ */
+void http_write_status(struct buf *out, int status); /* HTTP/1.1 200 OK\r\n; 100–999 */
 void http_write_field(struct buf *out, struct str name, struct str value);
 void http_write_field_u64(struct buf *out, struct str name, uint64_t value);
-void http_write_head_end(struct buf *out);		  /* \r\n */
-void http_write_chunk_start(struct buf *out, size_t len); /* size line; data and CRLF follow */
-void http_write_last_chunk(struct buf *out);		  /* 0\r\n\r\n */
+void http_write_head_end(struct buf *out); /* \r\n */
+void http_write_chunk_start(struct buf *out,
+			    size_t len);     /* size line of len > 0; data, CRLF follow */
+void http_write_last_chunk(struct buf *out); /* 0\r\n\r\n */
 
-/* The response fields of `headers` ("Name: value\r\n" lines) one by one; false at the end. */
+/*
+ * The response fields of `headers` ("Name: value\r\n" lines) one by one; false at the end.
+ * Lines that are no field (a status line, an empty one, a malformed one) are passed over.
+ */
 bool http_next_line(struct str *headers, struct http_field *out_field);
 
-/* Seconds wanted by `Prefer: wait=N` (RFC 7240), 0 when there is none. */
+/* Seconds wanted by the first `Prefer: wait=N` (RFC 7240), 0 when there is none or no number. */
 uint32_t http_prefer_wait(const struct http_field *fields, size_t count);
 
 #endif
