@@ -7,7 +7,7 @@
  */
 #include "config/table.h"
 
-enum { COMMENT_WIDTH = 92, INDENT = 2 };
+enum { COMMENT_WIDTH = 92, COMMENT_MAX = 1024, INDENT = 2 };
 
 /* `text` as comment lines of at most COMMENT_WIDTH columns. */
 static void write_comment(FILE *out, int indent, const char *text)
@@ -52,9 +52,9 @@ static struct str section_of(const struct setting *setting)
 
 static int write_heading(FILE *out, struct str section)
 {
+	fputc('\n', out);
 	if (section.len == 0)
 		return 0;
-	fputc('\n', out);
 	if (str_equal(section, STR("upstreams.*"))) {
 		fputs("# The services behind the gate, by name. `default` takes every request.\n"
 		      "upstreams:\n  default:\n",
@@ -70,16 +70,14 @@ static void write_setting(FILE *out, const struct setting *setting, int indent)
 	const char *dot = strrchr(setting->name, '.');
 	bool is_live = setting->default_value || setting->is_required;
 	const char *value = setting->default_value ? setting->default_value : setting->example;
-	char range[128] = "";
+	char range[128] = "", comment[COMMENT_MAX];
 
-	write_comment(out, indent, setting->help);
 	if (setting->range && strcmp(setting->range, value) != 0)
-		snprintf(range, sizeof(range), "%s: %s.",
+		snprintf(range, sizeof(range), " %s: %s.",
 			 setting->kind == KIND_CHOICE ? "One of" : "Range", setting->range);
-	if (range[0])
-		write_comment(out, indent, range);
-	if (setting->needs_restart)
-		write_comment(out, indent, "Needs a restart.");
+	snprintf(comment, sizeof(comment), "%s%s%s", setting->help, range,
+		 setting->needs_restart ? " Changing it needs a restart." : "");
+	write_comment(out, indent, comment);
 	fprintf(out, "%*s%s%s: %s\n", indent, "", is_live ? "" : "# ",
 		dot ? dot + 1 : setting->name, value);
 	if (setting->default_value && setting->example)

@@ -195,14 +195,14 @@ const struct setting settings_table[] = {
 	 .kind = KIND_STATUSES,
 	 .at = IN(statuses.not_sent),
 	 .default_value = "[429, 503]",
-	 .range = "300 to 511",
+	 .range = "300 to 599",
 	 .help = "Statuses by which a service says for certain that it did not act: the token may "
 		 "be tried again."},
 	{.name = "statuses.unknown",
 	 .kind = KIND_STATUSES,
 	 .at = IN(statuses.unknown),
 	 .default_value = "[408, 500, 502, 504]",
-	 .range = "300 to 511",
+	 .range = "300 to 599",
 	 .help = "Statuses that leave open whether it acted: the operation becomes unknown and is "
 		 "never sent again by itself. All others are final."},
 
