@@ -6,6 +6,15 @@
  * headers (by name), canonical body. What two honest retries may differ in (member order,
  * white space, spelling of a number, multipart boundary, transfer and content coding) is
  * taken out; everything else counts.
+ *
+ * The parts in detail:
+ *   query       empty when there is none, else a question mark and the query as it came
+ *   media type  lower case; parameters without charset and boundary, ordered by name, each
+ *               as ;name="value"; empty when there is none
+ *   headers     for each pair, ordered by name (lines of one name in the order they came),
+ *               name in lower case and trimmed value, each with its own length before it
+ *   body        empty for an empty one; JSON: its canonical text; form: form.h;
+ *               multipart: multipart.h; all others: SHA-256 of the bytes
  */
 #ifndef CORE_FINGERPRINT_H
 #define CORE_FINGERPRINT_H
@@ -16,6 +25,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+enum { FINGERPRINT_HEADERS_MAX = 64 }; /* selected header lines of one request */
 
 enum {
 	FINGERPRINT_REFUSED = 1,   /* 400: ambiguous or malformed; never guessed at */
@@ -43,17 +54,22 @@ struct fingerprint_error {
 };
 
 /*
- * 0 and *out_fingerprint; one of the outcomes above and *out_error; FAIL_MEMORY. `mem` is
- * for what it needs on the way.
+ * 0 and *out_fingerprint; one of the outcomes above and *out_error; FAIL_MEMORY, also when a
+ * body needs more than the ceiling of `mem`, which is for what it needs on the way.
  */
 int fingerprint_of(const struct fingerprint_request *request, struct arena *mem,
 		   struct hash *out_fingerprint, struct fingerprint_error *out_error);
 
 /*
  * The path in its one spelling: unreserved escapes decoded, the others upper-cased, %2F kept.
- * 0, FINGERPRINT_REFUSED (dot segments, control bytes, NUL, broken escapes), FAIL_MEMORY.
+ * 0 and *out_path (in `mem`); FINGERPRINT_REFUSED (no slash at its start, dot segments also
+ * behind %2F and %5C, control bytes, NUL, blanks, \ ? #, broken escapes); FAIL_MEMORY.
  */
 int path_normalise(struct str path, struct arena *mem, struct str *out_path,
 		   struct fingerprint_error *out_error);
+
+/* Write the sentence and return FINGERPRINT_REFUSED: `return fingerprint_refuse(…);`. */
+int fingerprint_refuse(struct fingerprint_error *out_error, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

@@ -67,7 +67,8 @@ const char *operation_event_name(enum operation_event event);
 /*
  * The id: 16 bytes, written as "op_" and 26 characters of Crockford's base32, upper case.
  * The first 48 bits are the milliseconds of its claim, so that ids sort by time; the last
- * 64 are random, so that none can be guessed.
+ * 64 are random, so that none can be guessed; the 16 between are its maker's, to keep ids of
+ * one millisecond in order.
  */
 enum { OPERATION_ID_SIZE = 16, OPERATION_ID_TEXT = 29 };
 
@@ -77,7 +78,7 @@ struct operation_id {
 
 /* 29 characters and a NUL. */
 void operation_id_write(const struct operation_id *id, char out[OPERATION_ID_TEXT + 1]);
-/* Either case; false if it is not exactly one id. */
+/* Either case; false if it is not exactly one id (I, L, O and U are no digits). */
 bool operation_id_read(struct str text, struct operation_id *out_id);
 
 #endif

@@ -43,14 +43,18 @@ enum advice {
 };
 const char *advice_name(enum advice advice);
 
-/* Which upstream statuses are neither success nor failure. Bit set over 100–599. */
+/*
+ * Which upstream statuses are neither success nor failure. Bit sets: status 100 is bit 0 of
+ * the first word, 599 the last that counts.
+ */
+enum { STATUS_WORDS = 8 };
 struct status_classes {
-	uint64_t not_sent[8]; /* certain that the upstream did not act: default 429, 503 */
-	uint64_t unknown[8];  /* uncertain: default 408, 500, 502, 504 */
+	uint64_t not_sent[STATUS_WORDS]; /* the upstream did not act: default 429, 503 */
+	uint64_t unknown[STATUS_WORDS];	 /* uncertain: default 408, 500, 502, 504 */
 };
 void status_classes_default(struct status_classes *out_classes);
-void status_class_add(uint64_t set[8], int status); /* 100–511; others are ignored */
-bool status_class_has(const uint64_t set[8], int status);
+void status_class_add(uint64_t set[STATUS_WORDS], int status); /* 100–599; others are ignored */
+bool status_class_has(const uint64_t set[STATUS_WORDS], int status);
 
 /* How one sending ended, as the client of the upstream saw it. */
 enum sending {
@@ -59,7 +63,10 @@ enum sending {
 	SENDING_ANSWERED,   /* a whole answer, with a status */
 };
 
-/* The event this sending is for its operation. `status` counts only when answered. */
+/*
+ * The event this sending is for its operation. `status` counts only when answered; one that
+ * cannot be final (1xx, or outside 200–599) and one that is in both sets are lost sight of.
+ */
 enum operation_event outcome_of_sending(const struct status_classes *classes, enum sending sending,
 					int status);
 
@@ -80,7 +87,8 @@ struct verdict_facts {
 	const struct hash *stored; /* fingerprint of the operation */
 	const struct hash *asked;  /* fingerprint of this attempt */
 	enum operation_state state;
-	bool has_answer;     /* an upstream status was recorded */
+	bool may_pick_up;    /* a queued one is sent by the attempt, not by the dispatcher */
+	bool has_answer;     /* the upstream's final status was recorded */
 	bool is_answer_kept; /* and its body */
 };
 enum verdict outcome_recognise(const struct verdict_facts *facts);

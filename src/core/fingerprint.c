@@ -1,0 +1,215 @@
+/*
+ * Putting a fingerprint together.
+ *
+ * Each part is brought into its one spelling and hashed with its length before it, so no two
+ * different lists of parts give the same bytes. Parts whose length is known at once go
+ * straight into the hash; media type and body are spelled in one buffer, one after the other.
+ */
+#include "core/fingerprint.h"
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "core/coding.h"
+#include "core/form.h"
+#include "core/media_type.h"
+#include "core/multipart.h"
+#include "core/text.h"
+#include "json/json.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* One fingerprint being made. */
+struct making {
+	const struct fingerprint_request *request;
+	struct arena *mem;
+	struct hasher hasher;
+	struct media_type media_type;
+	struct str body; /* without its content coding; may be in `decoded` */
+	struct buf decoded;
+	struct buf canonical; /* the part being spelled */
+	struct fingerprint_error *error;
+};
+
+static int add_target(struct making *making);
+static int add_media_type(struct making *making);
+static int add_headers(struct making *making);
+static int add_body(struct making *making);
+
+int fingerprint_of(const struct fingerprint_request *request, struct arena *mem,
+		   struct hash *out_fingerprint, struct fingerprint_error *out_error)
+{
+	static const char version[] = "counterfoil/fp/1"; /* hashed with its NUL */
+	struct making making;
+	int r;
+
+	making.request = request;
+	making.mem = mem;
+	making.error = out_error;
+	hasher_init(&making.hasher);
+	buf_init(&making.decoded, 0);
+	buf_init(&making.canonical, SIZE_MAX / 4);
+	hasher_add(&making.hasher, version, sizeof(version));
+	r = add_target(&making);
+	if (r == 0)
+		r = add_media_type(&making);
+	if (r == 0)
+		r = add_headers(&making);
+	if (r == 0)
+		r = add_body(&making);
+	if (r == 0)
+		hasher_end(&making.hasher, out_fingerprint);
+	buf_fini(&making.decoded);
+	buf_fini(&making.canonical);
+	return r;
+}
+
+static void add_length(struct making *making, size_t len)
+{
+	uint8_t bytes[4];
+
+	require(len <= UINT32_MAX);
+	for (int i = 0; i < 4; i++)
+		bytes[i] = (uint8_t)(len >> (24 - 8 * i));
+	hasher_add(&making->hasher, bytes, sizeof(bytes));
+}
+
+/* Account, method, path and query. */
+static int add_target(struct making *making)
+{
+	const struct fingerprint_request *request = making->request;
+	struct str path;
+	int r = path_normalise(request->path, making->mem, &path, making->error);
+
+	if (r != 0)
+		return r;
+	hasher_add_part(&making->hasher, request->account);
+	hasher_add_part(&making->hasher, request->method);
+	hasher_add_part(&making->hasher, path);
+	if (!request->has_query) {
+		add_length(making, 0);
+		return 0;
+	}
+	add_length(making, 1 + request->query.len);
+	hasher_add(&making->hasher, "?", 1);
+	if (request->query.len)
+		hasher_add(&making->hasher, request->query.at, request->query.len);
+	return 0;
+}
+
+static int add_canonical(struct making *making)
+{
+	if (making->canonical.is_spoiled || making->canonical.len > UINT32_MAX)
+		return FAIL_MEMORY;
+	hasher_add_part(&making->hasher, buf_str(&making->canonical));
+	buf_clear(&making->canonical);
+	return 0;
+}
+
+static int add_media_type(struct making *making)
+{
+	int r = media_type_read(making->request->content_type, "The Content-Type",
+				&making->media_type, making->error);
+
+	if (r != 0)
+		return r;
+	media_type_write(&making->media_type, &making->canonical);
+	return add_canonical(making);
+}
+
+/* Where each header pair stands once they are ordered by name. */
+static void order_headers(const struct fingerprint_request *request, size_t *out_order)
+{
+	for (size_t i = 0; i < request->header_count; i++) {
+		size_t at = i;
+
+		while (at > 0 && text_order_nocase(request->headers[2 * out_order[at - 1]],
+						   request->headers[2 * i]) > 0) {
+			out_order[at] = out_order[at - 1];
+			at--;
+		}
+		out_order[at] = i;
+	}
+}
+
+static int add_headers(struct making *making)
+{
+	const struct fingerprint_request *request = making->request;
+	size_t order[FINGERPRINT_HEADERS_MAX];
+
+	if (request->header_count > FINGERPRINT_HEADERS_MAX)
+		return fingerprint_refuse(making->error,
+					  "The request has more than %d lines of the headers that "
+					  "count as part of it.",
+					  FINGERPRINT_HEADERS_MAX);
+	order_headers(request, order);
+	for (size_t i = 0; i < request->header_count; i++) {
+		const struct str *pair = &request->headers[2 * order[i]];
+		size_t opened = text_open(&making->canonical);
+
+		text_append_lower(&making->canonical, pair[0]);
+		text_close(&making->canonical, opened);
+		opened = text_open(&making->canonical);
+		(void)buf_append_str(&making->canonical, str_trim(pair[1]));
+		text_close(&making->canonical, opened);
+	}
+	return add_canonical(making);
+}
+
+static int write_json(struct making *making)
+{
+	struct json_value *value;
+	struct json_error error;
+	int r = json_read(making->body, &json_limits_default, making->mem, &value, &error);
+
+	if (r == JSON_REFUSED)
+		return fingerprint_refuse(making->error,
+					  "The JSON body is refused at line %zu, column %zu: %s",
+					  error.line, error.column, error.detail);
+	if (r != 0)
+		return r;
+	(void)buf_reserve(&making->canonical, making->body.len); /* it is rarely longer */
+	return json_canonical(value, making->mem, &making->canonical);
+}
+
+static int write_body(struct making *making)
+{
+	struct hash digest;
+
+	switch (media_type_kind(&making->media_type)) {
+	case BODY_JSON:
+		return write_json(making);
+	case BODY_FORM:
+		return form_canonical(making->body, making->mem, &making->canonical, making->error);
+	case BODY_MULTIPART:
+		return multipart_canonical(making->body, &making->media_type, &making->canonical,
+					   making->error);
+	case BODY_OPAQUE:
+		hash_bytes(making->body.at, making->body.len, &digest);
+		return buf_append(&making->canonical, digest.bytes, HASH_SIZE);
+	}
+	unreachable("a body is of one of its kinds");
+}
+
+static int add_body(struct making *making)
+{
+	const struct fingerprint_request *request = making->request;
+	int r = coding_decode(request->content_encoding, request->body, request->max_body,
+			      &making->decoded, &making->body, making->error);
+
+	if (r == 0 && making->body.len)
+		r = write_body(making);
+	if (r == FAIL_LIMIT)
+		return FAIL_MEMORY;
+	return r == 0 ? add_canonical(making) : r;
+}
+
+int fingerprint_refuse(struct fingerprint_error *out_error, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(out_error->detail, sizeof(out_error->detail), format, arguments);
+	va_end(arguments);
+	return FINGERPRINT_REFUSED;
+}

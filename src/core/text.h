@@ -1,0 +1,40 @@
+/*
+ * Small text questions that several canonical forms ask.
+ */
+#ifndef CORE_TEXT_H
+#define CORE_TEXT_H
+
+#include "base/buf.h"
+#include "base/str.h"
+
+/* A letter, a digit or one of -._~ (RFC 3986 § 2.3): never needs an escape. */
+bool text_is_unreserved(char c);
+
+/* The byte (0–255) of the escape %XX at text.at[at]; -1 when it is broken. */
+int text_unescape(struct str text, size_t at);
+
+/* Write %XX, upper case. */
+void text_escape(unsigned char byte, char out[3]);
+
+/* Is all of `text` one token of RFC 9110 § 5.6.2 (at least one character)? */
+bool text_is_token(struct str text);
+/* How many bytes of a token `text` begins with. */
+size_t text_token_length(struct str text);
+
+/* A control byte other than a tab? RFC 9110 § 5.5 has none in a header's value. */
+bool text_is_control(char c);
+
+/* Order without case, then by length: < 0, 0, > 0. */
+int text_order_nocase(struct str a, struct str b);
+
+/* Append with ASCII letters in lower case. Failures show in out->is_spoiled. */
+void text_append_lower(struct buf *out, struct str text);
+
+/*
+ * A text with its length before it, 32-bit big-endian: open, append, close with what open
+ * returned. Failures show in out->is_spoiled.
+ */
+size_t text_open(struct buf *out);
+void text_close(struct buf *out, size_t opened);
+
+#endif
