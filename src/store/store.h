@@ -34,7 +34,10 @@ enum {
 	STORE_QUEUE_MAX = 65536, /* commands waiting; one more gets FAIL_LIMIT */
 	STORE_BATCH_MAX = 512,	 /* commands in one transaction */
 	STORE_HISTORY_MAX = 64,	 /* attempts kept an operation: the first one and the newest */
+	STORE_NOTE_MAX = 512,	 /* notes that may wait; then they are written at once */
 	STORE_LIST_MAX = 200,	 /* operations in one page */
+	STORE_SCAN_MAX = 8192,	 /* operations looked at for one page */
+	STORE_PURGE_MAX = 256,	 /* records, and tombstones, forgotten by one command */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -44,6 +47,8 @@ enum {
 	STORE_ABSENT = 3,  /* find, move, settle: no such operation (of this account) */
 	STORE_LOST = 4,	   /* settle, move: not in the state and epoch the command names;
 			      `operation` says where it is */
+	STORE_RETRY_REFUSED = 5, /* claim: retry_of names no failed or cancelled operation of this
+				    account; `operation` is the one named, its state 0 if none */
 };
 
 /* The upstream's answer, as it is replayed. */
@@ -94,7 +99,8 @@ enum store_kind {
 	STORE_CLAIM,  /* take the token, or say who has it */
 	STORE_SETTLE, /* the end of one sending: event, answer, attempt */
 	STORE_MOVE,   /* an event from a person or the gate: cancel, resolve */
-	STORE_NOTE,   /* record an attempt; lazy: durable with a later batch or within a second */
+	STORE_NOTE,   /* record an attempt of operation.id; lazy: durable with a later batch or
+			 within a second. See store_note() */
 	STORE_FIND,   /* one operation, by id or by account and token, with answer and attempts */
 	STORE_LIST,   /* a page, newest first */
 	STORE_PURGE,  /* forget what has expired, a bounded number at a time */
@@ -116,21 +122,25 @@ struct store_command {
 	store_done done;
 	void *owner; /* the caller's */
 
-	/* in: claim (account, token, fingerprint, method, path, action, upstream, retry_of),
-	 * settle and move (id, epoch), find (id, or account and token).
-	 * out: claim done: id, epoch, times; STORE_EXISTS, STORE_LOST, find: all of it. */
+	/* in: claim (account, token, fingerprint, method, path, action, upstream, retry_of, and
+	 * `state` if it is not to be running), settle and move (id, epoch; what they set:
+	 * reference, reason, decided_by; an account that is not empty must be the right one),
+	 * find (id, or account and token).
+	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
+	 * that picked up, a move, find: all of it. The answer comes with a find, and with
+	 * STORE_EXISTS where the fingerprint is the claim's. */
 	struct store_operation operation;
 	bool by_id;	  /* find: by operation.id; operation.account limits it unless empty */
 	bool may_pick_up; /* claim: a queued one with this fingerprint becomes running */
 	bool did_pick_up; /* out, claim done: it was there before, and is now ours */
 	enum operation_event event; /* settle, move */
 	bool any_epoch;		    /* move: whatever the epoch */
-	struct store_answer answer; /* settle: what to keep */
+	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */
 	struct store_attempt
 		attempt;      /* settle, move, note: the attempt to record; outcome 0: none */
 	int64_t retention_ms; /* claim, settle, move: how long a terminal one is kept */
-	int64_t tombstone_ms; /* purge: how long a forgotten token answers STORE_EXPIRED; 0: never
-			       */
+	int64_t tombstone_ms; /* claim, purge: how long a forgotten token answers STORE_EXPIRED;
+				 0: it does not, and is free again */
 
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
@@ -142,13 +152,16 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more;			/* list: older ones match too. purge: more have expired */
+	bool has_more;			/* list: older ones may match. purge: more have expired */
+	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
+					    filter that matches little may hold none and go on */
 	struct store_attempt *attempts; /* find: `attempt_count`, oldest first */
 	size_t attempt_count;
 	uint64_t purged, tombstones;  /* purge: records forgotten, tombstones dropped */
 	uint64_t counts[STATE_COUNT]; /* count states */
 
-	struct store_command *next; /* the store's */
+	struct store_operation *record; /* the store's: what becomes `operation` */
+	struct store_command *next;	/* the store's */
 	int64_t submitted_us;	    /* the store's: monotonic */
 };
 
@@ -196,6 +209,14 @@ int store_open_memory(struct store_mem_script *script, const struct env *env, st
 
 /* Any thread. `done` never runs inside this call. */
 void store_submit(struct store *store, struct store_command *command);
+
+/*
+ * Record an attempt of operation `id`, copied, with nobody waiting for it. What cannot be
+ * recorded (no memory, a full tray, a store that fails) is dropped: notes are a courtesy
+ * to the reader of a history, never part of a promise. Any thread.
+ */
+void store_note(struct store *store, const struct operation_id *id,
+		const struct store_attempt *attempt);
 
 /* False once a batch has failed, true again once one has been committed. Any thread. */
 bool store_is_healthy(struct store *store);

@@ -1,0 +1,150 @@
+/*
+ * The schema, its history, and every statement that is run more than once.
+ *
+ * A migration is never edited once it has been released; a change is a new line. The
+ * database's user_version is how many of them it has seen.
+ */
+#include "store/ledger.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+static const char *const migrations[] = {
+	/* 1 */
+	"CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
+	"INSERT INTO secret VALUES('token_key', randomblob(16));"
+	"CREATE TABLE counter(id INTEGER PRIMARY KEY, value INTEGER NOT NULL);"
+	"INSERT INTO counter VALUES(0,0),(1,0),(2,0),(3,0),(4,0),(5,0),(6,0),(7,0),(8,0),(9,0);"
+	"CREATE TABLE operation("
+	" op INTEGER PRIMARY KEY,"	  /* first half of the id */
+	" random INTEGER NOT NULL,"	  /* second half */
+	" hash BLOB NOT NULL,"		  /* of account and token */
+	" account TEXT NOT NULL, token TEXT NOT NULL, fingerprint BLOB NOT NULL,"
+	" method TEXT NOT NULL, path TEXT NOT NULL, action TEXT NOT NULL,"
+	" upstream TEXT NOT NULL, retry_of TEXT NOT NULL,"
+	" state INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+	" created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
+	" expires_ms INTEGER NOT NULL,"
+	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL);"
+	"CREATE INDEX operation_open ON operation(state) WHERE state < 5;"
+	"CREATE INDEX operation_expiry ON operation(expires_ms) WHERE state > 4;"
+	"CREATE TABLE answer("
+	" op INTEGER PRIMARY KEY, status INTEGER NOT NULL, is_kept INTEGER NOT NULL,"
+	" length INTEGER NOT NULL, digest BLOB NOT NULL,"
+	" headers TEXT NOT NULL, body BLOB NOT NULL);"
+	"CREATE TABLE attempt("
+	" op INTEGER NOT NULL, n INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+	" outcome INTEGER NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL,"
+	" step TEXT NOT NULL, request TEXT NOT NULL, delivered INTEGER NOT NULL,"
+	" PRIMARY KEY(op, n)) WITHOUT ROWID;"
+	"CREATE INDEX attempt_task ON attempt(task, op) WHERE task <> '';"
+	"CREATE TABLE token(hash BLOB PRIMARY KEY, op INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE tombstone("
+	" op INTEGER PRIMARY KEY, hash BLOB NOT NULL, until_ms INTEGER NOT NULL);"
+	"CREATE INDEX tombstone_until ON tombstone(until_ms);",
+};
+enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
+
+#define ROW                                                                                        \
+	"random, account, token, fingerprint, method, path, action, upstream, retry_of, state, "   \
+	"epoch, created_ms, updated_ms, expires_ms, reference, reason, decided_by "
+
+/* A candidate for a list: what filters look at. */
+#define CANDIDATE "o.op, o.account, o.token, o.state "
+
+const char *const ledger_sql[SQL_STATEMENTS] = {
+	[SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[SQL_COMMIT] = "COMMIT",
+	[SQL_ROLLBACK] = "ROLLBACK",
+	[SQL_OPERATION_INSERT] = "INSERT INTO operation VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+				 "?10, ?11, ?12, ?13, ?14, ?15, ?16, '', '', '')",
+	[SQL_OPERATION_GET] = "SELECT " ROW "FROM operation WHERE op = ?1",
+	[SQL_OPERATION_SETTLE] =
+		"UPDATE operation SET state = ?5, updated_ms = ?6,"
+		" expires_ms = coalesce(?7, expires_ms), reference = coalesce(?8, reference),"
+		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by)"
+		" WHERE op = ?1 AND random = ?2 AND state = ?3 AND epoch = ?4"
+		" AND (?11 IS NULL OR account = ?11)",
+	[SQL_OPERATION_MOVE] =
+		"UPDATE operation SET state = ?2, epoch = ?3, updated_ms = ?4, expires_ms = ?5,"
+		" reference = ?6, reason = ?7, decided_by = ?8 WHERE op = ?1",
+	[SQL_OPERATION_DELETE] = "DELETE FROM operation WHERE op = ?1",
+	[SQL_OPERATION_EXPIRED] =
+		"SELECT op, hash, state, expires_ms FROM operation INDEXED BY operation_expiry"
+		" WHERE state > 4 AND expires_ms <= ?1 ORDER BY expires_ms LIMIT ?2",
+	[SQL_ANSWER_PUT] = "INSERT OR REPLACE INTO answer VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_ANSWER_GET] =
+		"SELECT status, is_kept, length, digest, headers, body FROM answer WHERE op = ?1",
+	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
+	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
+	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
+	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered"
+			     " FROM attempt WHERE op = ?1 ORDER BY n",
+	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
+	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
+	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",
+	[SQL_TOKEN_DELETE] = "DELETE FROM token WHERE hash = ?1 AND op = ?2",
+	[SQL_TOMBSTONE_GET] = "SELECT until_ms FROM tombstone WHERE op = ?1",
+	[SQL_TOMBSTONE_PUT] = "INSERT OR REPLACE INTO tombstone VALUES(?1, ?2, ?3)",
+	[SQL_TOMBSTONE_EXPIRED] =
+		"SELECT op, hash FROM tombstone WHERE until_ms <= ?1 ORDER BY until_ms LIMIT ?2",
+	[SQL_TOMBSTONE_DELETE] = "DELETE FROM tombstone WHERE op = ?1",
+	[SQL_LIST_ALL] =
+		"SELECT " CANDIDATE "FROM operation o WHERE o.op < ?1 ORDER BY o.op DESC",
+	[SQL_LIST_OPEN] = "SELECT " CANDIDATE "FROM operation o INDEXED BY operation_open"
+			  " WHERE o.state = ?2 AND o.state < 5 AND o.op < ?1 ORDER BY o.op DESC",
+	[SQL_LIST_TASK] = "SELECT " CANDIDATE "FROM attempt a INDEXED BY attempt_task"
+			  " CROSS JOIN operation o ON o.op = a.op"
+			  " WHERE a.task = ?2 AND a.task <> '' AND a.op < ?1 ORDER BY a.op DESC",
+	[SQL_COUNTER_PUT] = "UPDATE counter SET value = ?2 WHERE id = ?1",
+};
+
+static int schema_version(sqlite3 *db, int *out_version)
+{
+	sqlite3_stmt *statement;
+	int rc = sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL);
+
+	if (rc != SQLITE_OK)
+		return rc;
+	rc = sqlite3_step(statement);
+	*out_version = rc == SQLITE_ROW ? sqlite3_column_int(statement, 0) : 0;
+	sqlite3_finalize(statement);
+	return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+static int run_migration(sqlite3 *db, int version)
+{
+	char stamp[64];
+	int rc = sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, migrations[version], NULL, NULL, NULL);
+	snprintf(stamp, sizeof(stamp), "PRAGMA user_version = %d", version + 1);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, stamp, NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	return rc;
+}
+
+int ledger_migrate(sqlite3 *db, const char *path, char *why, size_t why_size)
+{
+	int version, rc = schema_version(db, &version);
+
+	if (rc == SQLITE_OK && (version < 0 || version > MIGRATIONS)) {
+		snprintf(why, why_size,
+			 "%s was written by a newer counterfoil (schema %d; this one knows up to "
+			 "%d): run that version, or a newer one",
+			 path, version, (int)MIGRATIONS);
+		return fail(FAIL_STORE);
+	}
+	for (; rc == SQLITE_OK && version < MIGRATIONS; version++)
+		rc = run_migration(db, version);
+	if (rc == SQLITE_OK)
+		return 0;
+	snprintf(why, why_size, "%s cannot be read or written: %s", path, sqlite3_errmsg(db));
+	return fail(FAIL_STORE);
+}

@@ -1,0 +1,72 @@
+/* What a claim and an event mean for a record (see rules.h). */
+#include "store/rules.h"
+
+enum claim_way claim_way(const struct store_command *claim, const struct store_operation *record,
+			 int64_t now_ms)
+{
+	if (operation_is_terminal(record->state) && record->expires_ms <= now_ms)
+		return claim_way_tombstone(
+			claim, time_add(record->expires_ms, claim->tombstone_ms), now_ms);
+	if (claim->may_pick_up && record->state == STATE_QUEUED &&
+	    hash_equal(&claim->operation.fingerprint, &record->fingerprint))
+		return CLAIM_PICKS_UP;
+	return CLAIM_IS_TAKEN;
+}
+
+enum claim_way claim_way_tombstone(const struct store_command *claim, int64_t until_ms,
+				   int64_t now_ms)
+{
+	return claim->tombstone_ms > 0 && until_ms > now_ms ? CLAIM_IS_EXPIRED : CLAIM_IS_NEW;
+}
+
+bool claim_may_retry(const struct store_operation *record)
+{
+	return record->state == STATE_FAILED || record->state == STATE_CANCELLED;
+}
+
+static void replace_if_given(struct str *text, struct str given)
+{
+	if (given.len)
+		*text = given;
+}
+
+int record_move(struct store_operation *record, const struct store_command *command, int64_t now_ms)
+{
+	const struct store_operation *given = &command->operation;
+	bool any_epoch = command->kind == STORE_MOVE && command->any_epoch;
+	enum operation_state next;
+
+	if (!any_epoch && record->epoch != given->epoch)
+		return STORE_LOST;
+	if (command->kind == STORE_SETTLE && record->state != STATE_RUNNING)
+		return STORE_LOST;
+	if (operation_move(record->state, command->event, &next) != 0)
+		return STORE_LOST;
+	record->state = next;
+	if (next == STATE_RUNNING)
+		record->epoch++;
+	record->updated_ms = now_ms;
+	if (operation_is_terminal(next))
+		record->expires_ms = time_add(now_ms, command->retention_ms);
+	replace_if_given(&record->reference, given->reference);
+	replace_if_given(&record->reason, given->reason);
+	replace_if_given(&record->decided_by, given->decided_by);
+	return 0;
+}
+
+void record_start(struct store_operation *record, int64_t now_ms, int64_t retention_ms)
+{
+	if (record->state != STATE_QUEUED && record->state != STATE_AWAITING_APPROVAL)
+		record->state = STATE_RUNNING;
+	record->epoch = record->state == STATE_RUNNING ? 1 : 0;
+	record->attempts = 0;
+	record->created_ms = record->updated_ms = now_ms;
+	record->expires_ms = time_add(now_ms, retention_ms);
+}
+
+int64_t time_add(int64_t a_ms, int64_t b_ms)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
+}

@@ -1,0 +1,40 @@
+/*
+ * What a claim and an event mean for a record, the same for every ledger. Pure.
+ */
+#ifndef STORE_RULES_H
+#define STORE_RULES_H
+
+#include "store/store.h"
+
+enum claim_way {
+	CLAIM_IS_NEW,	  /* nobody has the token: make an operation */
+	CLAIM_IS_TAKEN,	  /* STORE_EXISTS */
+	CLAIM_IS_EXPIRED, /* STORE_EXPIRED */
+	CLAIM_PICKS_UP,	  /* it was queued, and is now ours */
+};
+
+/* What `claim` meets in the record of its token, as of `now_ms`. */
+enum claim_way claim_way(const struct store_command *claim, const struct store_operation *record,
+			 int64_t now_ms);
+
+/* The same where only the tombstone, good until `until_ms`, is left. */
+enum claim_way claim_way_tombstone(const struct store_command *claim, int64_t until_ms,
+				   int64_t now_ms);
+
+/* May a business retry name this record? Only one that ended without an effect. */
+bool claim_may_retry(const struct store_operation *record);
+
+/*
+ * Move `record` by a settle or move command: state, epoch, times, and what the command
+ * says about it. 0, or STORE_LOST and `record` is as it was.
+ */
+int record_move(struct store_operation *record, const struct store_command *command,
+		int64_t now_ms);
+
+/* The state and epoch of a new operation. */
+void record_start(struct store_operation *record, int64_t now_ms, int64_t retention_ms);
+
+/* a + b, without running over. */
+int64_t time_add(int64_t a_ms, int64_t b_ms);
+
+#endif
