@@ -15,9 +15,6 @@
 #include "base/err.h"
 #include "json/internal.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-
 enum {
 	FRAMES_FIRST = 16, /* as deep as most bodies get: these cost no arena */
 	NAME_SHOWN = 48,   /* bytes of a name in an error */
@@ -468,32 +465,4 @@ static int twin_fault(struct reader *reader, const struct frame *frame, size_t i
 	return json_fault_says(&reader->fault, reader->at,
 			       "the name \"%.*s%s\" is in its object twice", (int)shown,
 			       name.len ? name.at : "", shown < name.len ? "…" : "");
-}
-
-/* Saying what is wrong */
-
-int json_fault_expected(struct json_fault *fault, const char *at, const char *end,
-			const char *expected)
-{
-	unsigned char byte = at < end ? (unsigned char)*at : 0;
-
-	if (at == end)
-		return json_fault_says(fault, at, "the end of the text found where %s was expected",
-				       expected);
-	if (byte > ' ' && byte < 0x7f)
-		return json_fault_says(fault, at, "'%c' found where %s was expected", byte,
-				       expected);
-	return json_fault_says(fault, at, "byte 0x%02x found where %s was expected", byte,
-			       expected);
-}
-
-int json_fault_says(struct json_fault *fault, const char *at, const char *format, ...)
-{
-	va_list arguments;
-
-	fault->at = at;
-	va_start(arguments, format);
-	vsnprintf(fault->detail, sizeof(fault->detail), format, arguments);
-	va_end(arguments);
-	return JSON_REFUSED;
 }
