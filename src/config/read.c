@@ -57,6 +57,11 @@ static int read_node(struct reading *reading, const struct setting *setting, voi
 	}
 	if (is_list(setting))
 		return read_list(reading, setting, member, node);
+	if (node->text.len > SETTINGS_TEXT_MAX) {
+		value_report(reading, setting, node->place, "write at most 4096 bytes",
+			     "is too long");
+		return 0;
+	}
 	return read_scalar(reading, setting, member, node);
 }
 
