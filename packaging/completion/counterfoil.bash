@@ -17,8 +17,8 @@ _counterfoil_words() {
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		word=${COMP_WORDS[i]}
 		case $word in
-		--config | --listen | --admin | --upstream | --data | --store | --why | --reference | \
-			--account | --state | --limit)
+		--config | --listen | --admin | --upstream | --data | --store | --why | \
+			--reference | --account | --state | --limit)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -39,7 +39,8 @@ _counterfoil_value() {
 	--store) _counterfoil_reply sqlite ;;
 	--listen | --admin) _counterfoil_reply "127.0.0.1:8080 127.0.0.1:8081" ;;
 	--state)
-		_counterfoil_reply "awaiting_approval queued running unknown completed failed cancelled"
+		_counterfoil_reply "awaiting_approval queued running unknown
+			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit) ;;
 	*) return 1 ;;
