@@ -6,7 +6,13 @@
  * decimal: sign, digits, exponent. Objects keep their members in the order they came; two
  * members of one name are refused, because two readers could pick different ones.
  *
- * No recursion on the C stack: depth is a number in json_limits, not a crash.
+ * No recursion on the C stack: depth is a number in json_limits, not a crash. No hash that
+ * could be flooded: the names of an object are sorted, which costs n log n whoever chose them.
+ *
+ * What a text costs: at most 32 bytes of arena for each of its bytes, and 16 KiB ("[[[…]]]"
+ * side by side is the worst; "[1,1,1…]" takes 28, an ordinary body 6 to 10). A ceiling below
+ * that is safe: such a text ends in FAIL_MEMORY. Strings without escapes and most numbers
+ * point into the text and cost nothing more.
  */
 #ifndef JSON_JSON_H
 #define JSON_JSON_H
@@ -52,16 +58,17 @@ enum json_type {
  * the same three members.
  */
 struct json_number {
-	bool is_negative;
 	struct str digits; /* '0'–'9' */
 	int32_t point;
+	bool is_negative;
 };
 
 struct json_member;
 
 struct json_value {
 	enum json_type type;
-	size_t line, column; /* where it starts in its text */
+	uint32_t line, column;	 /* where it starts in its text, from 1 (bytes) */
+	struct json_value *next; /* the reader's own: the item after this one */
 	union {
 		struct json_number number;
 		struct str string; /* UTF-8, unescaped */
@@ -82,10 +89,10 @@ struct json_member {
 };
 
 /*
- * Read one whole text. Everything lives in `mem`, or points into `text`.
+ * Read one whole text. Everything lives in `mem`, or points into `text`. Any thread.
  *   0             *out_value is the tree
  *   JSON_REFUSED  *out_error says where and why
- *   FAIL_MEMORY   the arena is full
+ *   FAIL_MEMORY   the arena is full; not logged, because a client can bring it about
  */
 int json_read(struct str text, const struct json_limits *limits, struct arena *mem,
 	      struct json_value **out_value, struct json_error *out_error);
@@ -105,15 +112,20 @@ int json_number_compare(const struct json_number *a, const struct json_number *b
 /* An integer that fits: true and *out. 1.0 is one; 1.5 and 1e300 are not. */
 bool json_number_to_i64(const struct json_number *number, int64_t *out);
 
-/* A number from its JSON text, exactly all of it. 0 or JSON_REFUSED. Digits live in `mem`. */
+/*
+ * A number from its JSON text, exactly all of it. 0, JSON_REFUSED, FAIL_MEMORY. Digits live in
+ * `mem`.
+ */
 int json_number_read(struct str text, const struct json_limits *limits, struct arena *mem,
 		     struct json_number *out_number);
 
 /*
  * Append the canonical form (RFC 8785: no white space, members ordered by UTF-16 code units,
- * its string escapes), numbers in the one spelling that RFC 8785 gives them wherever a
- * double loses nothing, and exactly, in the same style, elsewhere. 0, FAIL_LIMIT, FAIL_MEMORY.
- * `mem` is used for the order of members.
+ * its string escapes), numbers exactly and in the style of ECMAScript: the very spelling of
+ * RFC 8785 wherever a double, printed as short as it can be, still is that number.
+ * 0, FAIL_LIMIT, FAIL_MEMORY (neither logged); after a failure `out` holds a part. `mem` is
+ * used for the order of members: at most 32 bytes each. Takes what json_read() gave, or a
+ * tree like it: no name twice in an object, all text UTF-8.
  */
 int json_canonical(const struct json_value *value, struct arena *mem, struct buf *out);
 
