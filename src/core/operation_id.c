@@ -12,14 +12,15 @@ static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 enum { PREFIX_LENGTH = 3, DIGITS = OPERATION_ID_TEXT - PREFIX_LENGTH };
 
-/* The five bits from `bit` on, counted from the top of 130 bits whose first two are zero. */
+/* The value of a digit: five of 130 bits, counted from the top, the first two of them zero. */
 static unsigned five_bits(const uint8_t *bytes, size_t digit)
 {
 	unsigned value = 0;
 
 	for (size_t i = 0; i < 5; i++) {
 		size_t bit = digit * 5 + i;
-		unsigned one = bit < 2 ? 0 : (bytes[(bit - 2) / 8] >> (7 - (bit - 2) % 8)) & 1U;
+		unsigned byte = bit < 2 ? 0 : bytes[(bit - 2) / 8];
+		unsigned one = bit < 2 ? 0 : byte >> (7 - (bit - 2) % 8) & 1U;
 
 		value = value << 1 | one;
 	}
