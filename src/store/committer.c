@@ -310,8 +310,8 @@ static bool take(struct store *store, struct chain *out_batch, struct chain *out
 	else
 		while (out_batch->count < STORE_BATCH_MAX)
 			chain_append(out_batch, chain_take(&store->queue));
-	goes_on = out_batch->count || out_refused->count || store->notes.count ||
-		  !store->is_closing;
+	goes_on =
+		out_batch->count || out_refused->count || store->notes.count || !store->is_closing;
 	pthread_mutex_unlock(&store->lock);
 	return goes_on;
 }

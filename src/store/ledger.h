@@ -73,14 +73,15 @@ struct ledger {
 	int64_t batch;
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
 	struct tokens tokens;
-	size_t added; /* tokens in this transaction */
+	size_t added;	 /* tokens in this transaction */
 	bool has_thawed; /* the frozen run was finished in this transaction */
 
 	struct token_entry forgotten[2 * STORE_PURGE_MAX]; /* by this transaction's purge */
 	size_t forgotten_count;
 
-	int wal_pages; /* in the write-ahead log */
+	int wal_pages;	   /* in the write-ahead log */
 	int wal_pages_due; /* checkpoint from here on */
+	int64_t revive_ms; /* a broken file is not opened again before (monotonic) */
 };
 
 /* ledger_schema.c */

@@ -17,9 +17,9 @@ static const char *const migrations[] = {
 	"CREATE TABLE counter(id INTEGER PRIMARY KEY, value INTEGER NOT NULL);"
 	"INSERT INTO counter VALUES(0,0),(1,0),(2,0),(3,0),(4,0),(5,0),(6,0),(7,0),(8,0),(9,0);"
 	"CREATE TABLE operation("
-	" op INTEGER PRIMARY KEY,"	  /* first half of the id */
-	" random INTEGER NOT NULL,"	  /* second half */
-	" hash BLOB NOT NULL,"		  /* of account and token */
+	" op INTEGER PRIMARY KEY,"  /* first half of the id */
+	" random INTEGER NOT NULL," /* second half */
+	" hash BLOB NOT NULL,"	    /* of account and token */
 	" account TEXT NOT NULL, token TEXT NOT NULL, fingerprint BLOB NOT NULL,"
 	" method TEXT NOT NULL, path TEXT NOT NULL, action TEXT NOT NULL,"
 	" upstream TEXT NOT NULL, retry_of TEXT NOT NULL,"
@@ -92,8 +92,7 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_TOMBSTONE_EXPIRED] =
 		"SELECT op, hash FROM tombstone WHERE until_ms <= ?1 ORDER BY until_ms LIMIT ?2",
 	[SQL_TOMBSTONE_DELETE] = "DELETE FROM tombstone WHERE op = ?1",
-	[SQL_LIST_ALL] =
-		"SELECT " CANDIDATE "FROM operation o WHERE o.op < ?1 ORDER BY o.op DESC",
+	[SQL_LIST_ALL] = "SELECT " CANDIDATE "FROM operation o WHERE o.op < ?1 ORDER BY o.op DESC",
 	[SQL_LIST_OPEN] = "SELECT " CANDIDATE "FROM operation o INDEXED BY operation_open"
 			  " WHERE o.state = ?2 AND o.state < 5 AND o.op < ?1 ORDER BY o.op DESC",
 	[SQL_LIST_TASK] = "SELECT " CANDIDATE "FROM attempt a INDEXED BY attempt_task"

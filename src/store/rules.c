@@ -5,8 +5,8 @@ enum claim_way claim_way(const struct store_command *claim, const struct store_o
 			 int64_t now_ms)
 {
 	if (operation_is_terminal(record->state) && record->expires_ms <= now_ms)
-		return claim_way_tombstone(
-			claim, time_add(record->expires_ms, claim->tombstone_ms), now_ms);
+		return claim_way_tombstone(claim, time_add(record->expires_ms, claim->tombstone_ms),
+					   now_ms);
 	if (claim->may_pick_up && record->state == STATE_QUEUED &&
 	    hash_equal(&claim->operation.fingerprint, &record->fingerprint))
 		return CLAIM_PICKS_UP;

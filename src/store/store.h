@@ -152,17 +152,17 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more;			/* list: older ones may match. purge: more have expired */
+	bool has_more;			 /* list: older ones may match. purge: more have expired */
 	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
 					    filter that matches little may hold none and go on */
-	struct store_attempt *attempts; /* find: `attempt_count`, oldest first */
+	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */
 	size_t attempt_count;
 	uint64_t purged, tombstones;  /* purge: records forgotten, tombstones dropped */
 	uint64_t counts[STATE_COUNT]; /* count states */
 
 	struct store_operation *record; /* the store's: what becomes `operation` */
 	struct store_command *next;	/* the store's */
-	int64_t submitted_us;	    /* the store's: monotonic */
+	int64_t submitted_us;		/* the store's: monotonic */
 };
 
 /*
