@@ -255,7 +255,8 @@ void command_help(const struct command *command, FILE *out)
 	}
 }
 
-static void print_message(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void print_message(const char *format,
+								va_list arguments)
 {
 	char message[COMMAND_MESSAGE_MAX];
 

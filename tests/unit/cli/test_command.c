@@ -40,7 +40,8 @@ static const struct command root = {
 /* The exit status of the words in `line`, which are split at blanks. */
 static int status_of(const char *line)
 {
-	char text[256], *words[16], *rest = text;
+	static char text[256]; /* what was seen points into it */
+	char *words[16], *rest = text;
 	int count = 0;
 
 	snprintf(text, sizeof(text), "%s", line);
