@@ -15,6 +15,9 @@ enum {
 	CHUNK_MAX = 64 * 1024 - 64,
 };
 
+/* No object is larger; below it, adding a header or the padding cannot wrap around. */
+#define PIECE_MAX ((size_t)PTRDIFF_MAX - 1024)
+
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t size; /* bytes in `bytes` */
@@ -64,7 +67,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	size_t padded;
 	char *piece;
 
-	if (size > arena->ceiling)
+	if (size > PIECE_MAX)
 		return NULL;
 	padded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (padded > arena->ceiling - arena->used)

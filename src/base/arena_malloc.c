@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* As in the other arena: below it, adding a header cannot wrap around. */
+#define PIECE_MAX ((size_t)PTRDIFF_MAX - 1024)
+
 struct arena_chunk {
 	struct arena_chunk *next;
 	size_t pad; /* keeps `bytes` aligned */
@@ -31,7 +34,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 {
 	struct arena_chunk *chunk;
 
-	if (size > arena->ceiling || size > arena->ceiling - arena->used)
+	if (size > PIECE_MAX || size > arena->ceiling - arena->used)
 		return NULL;
 	chunk = malloc(sizeof(*chunk) + size);
 	if (!chunk)

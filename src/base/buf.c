@@ -53,25 +53,31 @@ static int grow(struct buf *buf, size_t need)
 	return 0;
 }
 
-static int make_room(struct buf *buf, size_t len)
+/* Room for `len` bytes more, and for `spare` ones that will never count as held. */
+static int make_room(struct buf *buf, size_t len, size_t spare)
 {
 	size_t consumed = buf->memory ? (size_t)(buf->at - buf->memory) : 0;
+	size_t need;
 
 	if (buf->is_spoiled || len > buf->max || buf->len > buf->max - len)
 		return FAIL_LIMIT;
-	if (buf->capacity - consumed >= buf->len + len)
+	need = buf->len + len;
+	if (need > SIZE_MAX - spare)
+		return FAIL_MEMORY;
+	need += spare;
+	if (buf->memory && buf->capacity - consumed >= need)
 		return 0;
-	if (buf->capacity >= buf->len + len && consumed >= buf->len) {
+	if (buf->memory && buf->capacity >= need && consumed >= buf->len) {
 		memmove(buf->memory, buf->at, buf->len);
 		buf->at = buf->memory;
 		return 0;
 	}
-	return grow(buf, buf->len + len);
+	return grow(buf, need);
 }
 
 char *buf_reserve(struct buf *buf, size_t len)
 {
-	if (make_room(buf, len) != 0) {
+	if (make_room(buf, len, 0) != 0) {
 		buf->is_spoiled = true;
 		return NULL;
 	}
@@ -80,6 +86,7 @@ char *buf_reserve(struct buf *buf, size_t len)
 
 void buf_commit(struct buf *buf, size_t len)
 {
+	require(len <= buf->max - buf->len);
 	require(len <= buf->capacity - (size_t)(buf->at - buf->memory) - buf->len);
 	buf->len += len;
 }
@@ -90,7 +97,7 @@ int buf_append(struct buf *buf, const void *bytes, size_t len)
 
 	if (len == 0)
 		return buf->is_spoiled ? FAIL_LIMIT : 0;
-	r = make_room(buf, len);
+	r = make_room(buf, len, 0);
 	if (r != 0) {
 		buf->is_spoiled = true;
 		return r;
@@ -126,29 +133,30 @@ int buf_printf(struct buf *buf, const char *format, ...)
 {
 	va_list arguments;
 	char small[256];
-	char *room;
-	int length;
+	int length, r;
 
 	va_start(arguments, format);
 	length = vsnprintf(small, sizeof(small), format, arguments);
 	va_end(arguments);
-	if (length < 0)
-		return FAIL_MEMORY;
-	if ((size_t)length < sizeof(small))
+	if (length >= 0 && (size_t)length < sizeof(small))
 		return buf_append(buf, small, (size_t)length);
-	room = buf_reserve(buf, (size_t)length + 1);
-	if (!room)
-		return FAIL_LIMIT;
+	r = length < 0 ? FAIL_LIMIT : make_room(buf, (size_t)length, 1); /* 1: vsnprintf's NUL */
+	if (r != 0) {
+		buf->is_spoiled = true;
+		return r;
+	}
 	va_start(arguments, format);
-	vsnprintf(room, (size_t)length + 1, format, arguments);
+	vsnprintf(buf->at + buf->len, (size_t)length + 1, format, arguments);
 	va_end(arguments);
-	buf_commit(buf, (size_t)length);
+	buf->len += (size_t)length;
 	return 0;
 }
 
 void buf_consume(struct buf *buf, size_t len)
 {
 	require(len <= buf->len);
+	if (len == 0)
+		return;
 	buf->at += len;
 	buf->len -= len;
 	if (buf->len == 0)

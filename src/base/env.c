@@ -39,10 +39,12 @@ void time_format(int64_t wall_ms, char out[25])
 	int64_t seconds = ms / 1000 - (ms % 1000 < 0);
 	time_t when = (time_t)seconds;
 	unsigned millis = (unsigned)(ms - seconds * 1000) % 1000;
+	unsigned year;
 	struct tm parts;
-	char date[32];
 
 	gmtime_r(&when, &parts);
-	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts);
-	snprintf(out, 25, "%.19s.%03uZ", date, millis);
+	year = (unsigned)(parts.tm_year + 1900) % 10000; /* strftime() would not pad it */
+	snprintf(out, 6, "%04u-", year);
+	strftime(out + 5, 15, "%m-%dT%H:%M:%S", &parts);
+	snprintf(out + 19, 6, ".%03uZ", millis);
 }

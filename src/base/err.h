@@ -25,7 +25,7 @@ enum {
 
 /*
  * Record where a failure began and return it: `return fail(FAIL_IO);`. One line on
- * stderr (JSON), naming the place; `why` is a constant text or NULL. Any thread.
+ * stderr (JSON), naming the place. Any thread.
  */
 #define fail(code)	    fail_at((code), 0, __FILE__, __LINE__, __func__)
 #define fail_errno(code, e) fail_at((code), (e), __FILE__, __LINE__, __func__)

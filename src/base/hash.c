@@ -10,7 +10,8 @@ void hasher_init(struct hasher *hasher)
 
 void hasher_add(struct hasher *hasher, const void *bytes, size_t len)
 {
-	crypto_hash_sha256_update(&hasher->state, bytes, len);
+	if (len)
+		crypto_hash_sha256_update(&hasher->state, bytes, len);
 }
 
 void hasher_end(struct hasher *hasher, struct hash *out_hash)
@@ -26,8 +27,7 @@ void hasher_add_part(struct hasher *hasher, struct str part)
 	for (int i = 0; i < 4; i++)
 		length[i] = (uint8_t)(part.len >> (24 - 8 * i));
 	hasher_add(hasher, length, sizeof(length));
-	if (part.len)
-		hasher_add(hasher, part.at, part.len);
+	hasher_add(hasher, part.at, part.len);
 }
 
 void hash_bytes(const void *bytes, size_t len, struct hash *out_hash)
@@ -35,7 +35,6 @@ void hash_bytes(const void *bytes, size_t len, struct hash *out_hash)
 	struct hasher hasher;
 
 	hasher_init(&hasher);
-	if (len)
-		hasher_add(&hasher, bytes, len);
+	hasher_add(&hasher, bytes, len);
 	hasher_end(&hasher, out_hash);
 }

@@ -30,7 +30,7 @@ struct log_line {
 	struct log *log; /* NULL: the line is below the level, every call is a no-op */
 	enum log_level level;
 	size_t len;
-	bool is_cut; /* members that did not fit are left out */
+	bool is_cut; /* a member did not fit: it is left out whole, and the line says so */
 	char text[LOG_LINE_MAX];
 };
 

@@ -188,8 +188,8 @@ static void look_at(struct reading *reading, const char *path, struct str file)
 		return;
 	if (stat(file.at, &status) != 0 || S_ISDIR(status.st_mode) || access(file.at, R_OK) != 0)
 		report_add(reading->report, find_place(reading, path),
-			   "put a PEM file there that the gate may read", "%s cannot be read",
-			   file.at);
+			   "put a PEM file there that the gate may read",
+			   "%s is %s, which cannot be read", path, file.at);
 }
 
 static void check_files(struct reading *reading)

@@ -57,6 +57,11 @@ static int read_node(struct reading *reading, const struct setting *setting, voi
 	}
 	if (is_list(setting))
 		return read_list(reading, setting, member, node);
+	if (node->text.len > SETTINGS_TEXT_MAX) {
+		value_report(reading, setting, node->place, "write at most 4096 bytes",
+			     "is too long");
+		return 0;
+	}
 	return read_scalar(reading, setting, member, node);
 }
 
@@ -225,7 +230,7 @@ static void read_choice(struct reading *reading, const struct setting *setting, 
 			const struct node *node)
 {
 	struct str words = str_from(setting->range), word;
-	char mend[MEND_MAX];
+	char mend[MEND_MAX], shown[QUOTE_SIZE];
 
 	for (int i = 0; next_word(&words, &word); i++) {
 		if (str_equal(node->text, word)) {
@@ -238,7 +243,8 @@ static void read_choice(struct reading *reading, const struct setting *setting, 
 		value_report(reading, setting, node->place, mend, "`%.*s` is not in this build",
 			     STR_ARG(word));
 	else
-		report_not_a(reading, setting, node, mend);
+		value_report(reading, setting, node->place, mend,
+			     "is `%s`, which is none of its words", quote(shown, node->text));
 }
 
 /* Text without control characters, in the settings' own memory. */

@@ -32,7 +32,8 @@ enum { SETTINGS_WRONG = 1 };
 enum {
 	SETTINGS_FILE_MAX = 1024 * 1024, /* bytes of a configuration file */
 	SETTINGS_DEPTH_MAX = 16,	 /* mappings and lists inside one another */
-	SETTINGS_NODES_MAX = 65536,	 /* keys and values in one file */
+	SETTINGS_NODES_MAX = 16384,	 /* keys and values in one file */
+	SETTINGS_TEXT_MAX = 4096,	 /* bytes of one value */
 	SETTINGS_ERRORS_MAX = 100,	 /* errors in one report; more are counted */
 	SETTINGS_MEMORY_MAX = 4194304,	 /* bytes of one loaded configuration */
 	SETTINGS_UPSTREAMS_MAX = 256,	 /* upstreams */

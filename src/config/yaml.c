@@ -162,7 +162,7 @@ static int hang(struct builder *builder, struct node *node)
 		return fail(FAIL_MEMORY);
 	if (++builder->nodes > SETTINGS_NODES_MAX)
 		return refuse(builder, node->place, "the file holds too many keys and values",
-			      "a configuration has 65536 at most");
+			      "a configuration has 16384 at most");
 	if (builder->depth == 0) {
 		builder->root = node;
 		return 0;

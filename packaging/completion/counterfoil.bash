@@ -1,0 +1,97 @@
+# Completion of counterfoil's commands and options for bash.
+# Installed as share/bash-completion/completions/counterfoil.
+
+_counterfoil_reply() {
+	COMPREPLY=($(compgen -W "$1" -- "$current"))
+}
+
+_counterfoil_files() {
+	compopt -o filenames 2>/dev/null
+	COMPREPLY=($(compgen -f -- "$current"))
+}
+
+# The words after `counterfoil` that are no options: the command and its sub-command.
+_counterfoil_words() {
+	local i word
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		word=${COMP_WORDS[i]}
+		case $word in
+		--config | --listen | --admin | --upstream | --data | --store | --why | \
+			--reference | --account | --state | --limit)
+			i=$((i + 1))
+			# bash takes the colon of an address for a word of its own
+			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
+			;;
+		-*) ;;
+		*) words+=("$word") ;;
+		esac
+	done
+}
+
+_counterfoil_value() {
+	case $previous in
+	--config) _counterfoil_files ;;
+	--data)
+		compopt -o filenames 2>/dev/null
+		COMPREPLY=($(compgen -d -- "$current"))
+		;;
+	--store) _counterfoil_reply sqlite ;;
+	--listen | --admin) _counterfoil_reply "127.0.0.1:8080 127.0.0.1:8081" ;;
+	--state)
+		_counterfoil_reply "awaiting_approval queued running unknown
+			completed failed cancelled"
+		;;
+	--upstream | --why | --reference | --account | --limit) ;;
+	*) return 1 ;;
+	esac
+}
+
+_counterfoil_op() {
+	local common="--config --data --json --help"
+
+	case ${words[1]-} in
+	'')
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "$common"
+		else
+			_counterfoil_reply "list show cancel resolve"
+		fi
+		;;
+	list) _counterfoil_reply "$common --account --state --limit" ;;
+	resolve) _counterfoil_reply "$common --happened --did-not --why --reference" ;;
+	show | cancel) _counterfoil_reply "$common" ;;
+	esac
+}
+
+_counterfoil_config() {
+	case ${words[1]-} in
+	'') _counterfoil_reply "check example" ;;
+	check)
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--config --json --help"
+		else
+			_counterfoil_files
+		fi
+		;;
+	esac
+}
+
+_counterfoil() {
+	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+	local words=()
+
+	COMPREPLY=()
+	_counterfoil_value && return
+	_counterfoil_words
+	case ${words[0]-} in
+	'') _counterfoil_reply "serve sandbox op config help --version --help" ;;
+	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
+	sandbox) _counterfoil_reply "--listen --help" ;;
+	op) _counterfoil_op ;;
+	config) _counterfoil_config ;;
+	help) [ ${#words[@]} -gt 1 ] || _counterfoil_reply "serve sandbox op config" ;;
+	esac
+}
+
+complete -F _counterfoil counterfoil

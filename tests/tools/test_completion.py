@@ -1,0 +1,59 @@
+"""Shows that bash completes counterfoil's commands, sub-commands, options and files."""
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / 'packaging/completion/counterfoil.bash'
+ASK = r'''
+source "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_counterfoil
+printf '%s\n' "${COMPREPLY[@]}"
+'''
+
+
+def complete(*words, cwd=None):
+    """What is offered for the last of `words`."""
+    done = subprocess.run(['bash', '-c', ASK, 'bash', SCRIPT, 'counterfoil', *words], cwd=cwd,
+                          check=True, stdout=subprocess.PIPE, text=True, timeout=60)
+    return done.stdout.split()
+
+
+class Completion(unittest.TestCase):
+    def test_commands(self):
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'config', 'help', '--version',
+                                        '--help'])
+        self.assertEqual(complete('s'), ['serve', 'sandbox'])
+        self.assertEqual(complete('--v'), ['--version'])
+
+    def test_sub_commands_and_their_options(self):
+        self.assertEqual(complete('op', ''), ['list', 'show', 'cancel', 'resolve'])
+        self.assertEqual(complete('config', ''), ['check', 'example'])
+        self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'config'])
+        self.assertEqual(complete('help', 'op', ''), [])
+
+    def test_options_do_not_hide_the_command(self):
+        self.assertEqual(complete('serve', '--up'), ['--upstream'])
+        self.assertEqual(complete('op', '--data', 'd', 'sh'), ['show'])
+        self.assertEqual(complete('serve', '--listen', '127.0.0.1', ':', '80', '--ad'), ['--admin'])
+
+    def test_values(self):
+        self.assertEqual(complete('op', 'list', '--state', 'u'), ['unknown'])
+        self.assertEqual(complete('serve', '--store', ''), ['sqlite'])
+        self.assertEqual(complete('op', 'resolve', '--why', ''), [])
+
+    def test_files_and_folders(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / 'gate.yaml').touch()
+            (pathlib.Path(folder) / 'gate.d').mkdir()
+            self.assertEqual(sorted(complete('serve', '--config', 'ga', cwd=folder)),
+                             ['gate.d', 'gate.yaml'])
+            self.assertEqual(complete('serve', '--data', 'ga', cwd=folder), ['gate.d'])
+            self.assertEqual(sorted(complete('config', 'check', 'ga', cwd=folder)),
+                             ['gate.d', 'gate.yaml'])
+
+
+if __name__ == '__main__':
+    unittest.main()
