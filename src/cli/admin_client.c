@@ -1,3 +1,9 @@
+/*
+ * Finding the gate, proving to be allowed, asking one thing.
+ *
+ * The token is worth the whole gate, so it is read only from a file that nobody else can
+ * read, and sent only where the gate's own private file, or the operator, says it is.
+ */
 #include "cli/admin_client.h"
 
 #include "base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * A table is laid out in two passes: cells are cleaned and cut first, then the widths are
+ * known. The time line is put together from what the gate has in several places: the claim,
+ * the attempts, the last change.
+ */
 #include "cli/op_view.h"
 
 #include "cli/terminal.h"

@@ -1,3 +1,7 @@
+/*
+ * The table of what can be written, the checks of each kind, and one way of making all of
+ * them: read, name, check, make, count, commit. Up to the commit nothing has changed.
+ */
 #include "sandbox/api_write.h"
 
 #include "base/env.h"

@@ -1,3 +1,6 @@
+/*
+ * Keys live in a hash table of fixed size and in a list by age; the list says whom to forget.
+ */
 #include "sandbox/effects.h"
 
 #include "base/err.h"

@@ -1,3 +1,8 @@
+/*
+ * The words of a fault, and the queue of those that wait for their request. The queue is
+ * walked from the oldest, so two faults for the same path come in the order they were asked
+ * for.
+ */
 #include "sandbox/faults.h"
 
 #include "base/err.h"

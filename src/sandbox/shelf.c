@@ -1,3 +1,7 @@
+/*
+ * A ring: the number of a record says where it is. Each record is one piece of memory, its
+ * texts behind it.
+ */
 #include "sandbox/shelf.h"
 
 #include "base/err.h"
