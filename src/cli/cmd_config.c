@@ -1,0 +1,81 @@
+/*
+ * counterfoil config: looks at configurations without starting anything.
+ */
+#include "cli/command.h"
+#include "config/settings.h"
+
+enum { CHECK_JSON };
+enum { REPORT_JSON_MAX = 4 * 1024 * 1024 };
+
+static const struct command_option check_options[] = {
+	{"--json", NULL, "print {\"ok\", \"errors\", \"left_out\"}"},
+};
+
+static void print_report_json(const struct settings_report *report)
+{
+	struct buf out;
+
+	buf_init(&out, REPORT_JSON_MAX);
+	settings_report_json(report, &out);
+	fwrite(out.at, 1, out.len, stdout);
+	if (!out.len || out.at[out.len - 1] != '\n')
+		fputc('\n', stdout);
+	buf_fini(&out);
+}
+
+static int run_check(const struct command_call *call)
+{
+	const char *file = call->operands[0];
+	struct settings_report report;
+	struct settings *settings = NULL;
+	int r;
+
+	settings_report_init(&report);
+	r = settings_load(file, NULL, &settings, &report);
+	if (r == 0 || r == SETTINGS_WRONG) {
+		if (call->options[CHECK_JSON])
+			print_report_json(&report);
+		else if (r == 0)
+			printf("%s is a good configuration\n", file);
+		else
+			settings_report_print(&report, stderr);
+	}
+	settings_free(settings);
+	settings_report_fini(&report);
+	return r == 0 ? EXIT_DONE : EXIT_NOT_SO;
+}
+
+static const struct command command_check = {
+	.name = "config check",
+	.summary = "checks a configuration file",
+	.usage = "FILE [--json]",
+	.text = "Says all that is wrong with FILE at once, a line each: file, line, column, what\n"
+		"it is and how to mend it. Exit status 1 when there is anything.\n",
+	.options = check_options,
+	.option_count = sizeof(check_options) / sizeof(check_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_check,
+};
+
+static int run_example(const struct command_call *call)
+{
+	settings_write_example(stdout);
+	return EXIT_DONE;
+}
+
+static const struct command command_example = {
+	.name = "config example",
+	.summary = "prints a commented configuration with every setting",
+	.usage = "",
+	.run = run_example,
+};
+
+static const struct command *const config_commands[] = {&command_check, &command_example, NULL};
+
+const struct command command_config = {
+	.name = "config",
+	.summary = "checks a configuration, or prints an example of one",
+	.usage = "check FILE [--json] | example",
+	.commands = config_commands,
+};

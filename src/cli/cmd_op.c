@@ -1,0 +1,334 @@
+/*
+ * counterfoil op: operations from the operator's side.
+ *
+ * Each asks the running gate over its admin listener; nothing here opens the store, so an
+ * operator's decision passes through the same table of moves as everything else.
+ */
+#include "cli/admin_client.h"
+#include "cli/command.h"
+#include "cli/op_view.h"
+#include "cli/suggest.h"
+#include "core/operation.h"
+
+enum {
+	LIST_LIMIT_MAX = 1000,	       /* operations of one page */
+	TARGET_MAX = 16 * 1024,	       /* bytes of a path and its query */
+	BODY_MAX = 64 * 1024,	       /* bytes of a decision */
+	OUTPUT_MAX = 32 * 1024 * 1024, /* bytes shown at once */
+};
+
+/* -- what the commands share ------------------------------------------------------- */
+
+/* The first operand as an operation id in its one spelling; false after a message. */
+static bool read_id(const struct command_call *call, char out_id[OPERATION_ID_TEXT + 1])
+{
+	struct operation_id id;
+
+	if (!operation_id_read(str_from(call->operands[0]), &id)) {
+		command_misused(call->command,
+				"\"%s\" is no operation id: op_ and 26 letters and digits",
+				call->operands[0]);
+		return false;
+	}
+	operation_id_write(&id, out_id);
+	return true;
+}
+
+static void print_buf(struct buf *out)
+{
+	if (out->is_spoiled)
+		command_message("the answer is too long to be shown; try --json");
+	fwrite(out->at, 1, out->len, stdout);
+	buf_fini(out);
+}
+
+static void print_operation(struct admin_client *client)
+{
+	struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	op_view_show(client->json, &client->mem, &out);
+	print_buf(&out);
+}
+
+/* Ask about one operation, and show the operation that is the answer. */
+static int ask_and_show(const struct command_call *call, const char *method, const char *after_id,
+			struct str body)
+{
+	char id[OPERATION_ID_TEXT + 1], target[128];
+	struct admin_client client;
+	int r;
+
+	if (!read_id(call, id))
+		return EXIT_USAGE;
+	snprintf(target, sizeof(target), "/api/operations/%s%s", id, after_id);
+	r = admin_client_open(&client, call);
+	if (r == EXIT_DONE)
+		r = admin_ask(&client, method, str_from(target), body);
+	if (r == EXIT_DONE && admin_wants_json(call))
+		admin_print_json(&client);
+	else if (r == EXIT_DONE)
+		print_operation(&client);
+	admin_client_close(&client);
+	return r;
+}
+
+/* -- list -------------------------------------------------------------------------- */
+
+enum { LIST_STATE, LIST_TOKEN, LIST_TASK, LIST_ACCOUNT, LIST_LIMIT, LIST_CURSOR, LIST_FILTERS };
+
+static const struct command_option list_options[] = {
+	{"--state", "STATE", "only those in this state"},
+	{"--token", "TOKEN", "only those with this Idempotency-Key"},
+	{"--task", "TASK", "only those with an attempt of this task"},
+	{"--account", "ACCOUNT", "only those of this account"},
+	{"--limit", "N", "at most N, up to 1000"},
+	{"--cursor", "CURSOR", "go on where an earlier list ended"},
+	ADMIN_OPTIONS,
+};
+
+static int check_state(const struct command_call *call)
+{
+	const char *state = call->options[LIST_STATE];
+	enum operation_state known;
+	struct suggestion suggestion;
+
+	if (!state || operation_state_from(str_from(state), &known))
+		return EXIT_DONE;
+	suggest_begin(&suggestion, state);
+	for (int i = STATE_AWAITING_APPROVAL; i < STATE_COUNT; i++)
+		suggest_offer(&suggestion, operation_state_name((enum operation_state)i));
+	if (suggestion.best)
+		return command_misused(call->command, "there is no state \"%s\"; did you mean %s?",
+				       state, suggestion.best);
+	return command_misused(call->command,
+			       "there is no state \"%s\"; known are awaiting_approval, queued, "
+			       "running, unknown, completed, failed, cancelled",
+			       state);
+}
+
+static int check_limit(const struct command_call *call)
+{
+	const char *limit = call->options[LIST_LIMIT];
+	uint64_t number;
+
+	if (!limit || (str_to_u64(str_from(limit), LIST_LIMIT_MAX, &number) && number > 0))
+		return EXIT_DONE;
+	return command_misused(call->command, "--limit is a number from 1 to %d, not \"%s\"",
+			       LIST_LIMIT_MAX, limit);
+}
+
+static void write_list_target(const struct command_call *call, struct buf *target)
+{
+	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",
+							"account", "limit", "cursor"};
+	char separator = '?';
+
+	buf_append_str(target, STR("/api/operations"));
+	for (size_t i = 0; i < LIST_FILTERS; i++) {
+		if (!call->options[i])
+			continue;
+		buf_printf(target, "%c%s=", separator, names[i]);
+		admin_append_encoded(target, str_from(call->options[i]));
+		separator = '&';
+	}
+}
+
+static void print_list(struct admin_client *client)
+{
+	struct json_value *next = json_member(client->json, STR("next"));
+	struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	if (op_view_list(json_member(client->json, STR("operations")), &client->mem, &out) == 0)
+		command_message("there is no such operation");
+	print_buf(&out);
+	if (next && next->type == JSON_STRING && next->string.len)
+		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));
+}
+
+static int ask_and_list(const struct command_call *call, struct str target)
+{
+	struct admin_client client;
+	int r = admin_client_open(&client, call);
+
+	if (r == EXIT_DONE)
+		r = admin_ask(&client, "GET", target, STR(""));
+	if (r == EXIT_DONE && admin_wants_json(call))
+		admin_print_json(&client);
+	else if (r == EXIT_DONE)
+		print_list(&client);
+	admin_client_close(&client);
+	return r;
+}
+
+static int run_list(const struct command_call *call)
+{
+	struct buf target;
+	int r = check_state(call);
+
+	if (r == EXIT_DONE)
+		r = check_limit(call);
+	if (r != EXIT_DONE)
+		return r;
+	buf_init(&target, TARGET_MAX);
+	write_list_target(call, &target);
+	r = target.is_spoiled ? command_misused(call->command, "these options are too long")
+			      : ask_and_list(call, buf_str(&target));
+	buf_fini(&target);
+	return r;
+}
+
+static const struct command command_list = {
+	.name = "op list",
+	.summary = "lists operations, newest first",
+	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--account ACCOUNT]\n"
+		 "           [--limit N] [--cursor CURSOR] [--json]",
+	.options = list_options,
+	.option_count = sizeof(list_options) / sizeof(list_options[0]),
+	.run = run_list,
+};
+
+/* -- show -------------------------------------------------------------------------- */
+
+static const struct command_option show_options[] = {ADMIN_OPTIONS};
+
+static int run_show(const struct command_call *call)
+{
+	return ask_and_show(call, "GET", "", STR(""));
+}
+
+static const struct command command_show = {
+	.name = "op show",
+	.summary = "shows one operation and its attempts",
+	.usage = "OP [--json]",
+	.options = show_options,
+	.option_count = ADMIN_OPTION_COUNT,
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_show,
+};
+
+/* -- cancel ------------------------------------------------------------------------ */
+
+enum { CANCEL_WHY };
+
+static const struct command_option cancel_options[] = {
+	{"--why", "TEXT", "the reason, kept with the operation"},
+	ADMIN_OPTIONS,
+};
+
+/* Send a decision that has been written, and let go of it. */
+static int decide(const struct command_call *call, const char *after_id, struct buf *body)
+{
+	int r = body->is_spoiled ? command_misused(call->command, "these texts are too long")
+				 : ask_and_show(call, "POST", after_id, buf_str(body));
+
+	buf_fini(body);
+	return r;
+}
+
+static int run_cancel(const struct command_call *call)
+{
+	struct json_writer writer;
+	struct buf body;
+
+	if (!call->options[CANCEL_WHY])
+		return command_misused(call->command, "--why says why it is cancelled");
+	buf_init(&body, BODY_MAX);
+	json_writer_init(&writer, &body);
+	json_open_object(&writer);
+	json_name(&writer, "why");
+	json_text(&writer, call->options[CANCEL_WHY]);
+	json_close_object(&writer);
+	return decide(call, "/cancel", &body);
+}
+
+static const struct command command_cancel = {
+	.name = "op cancel",
+	.summary = "cancels an operation that has not been sent",
+	.usage = "OP --why TEXT [--json]",
+	.text = "Only an operation that is queued or awaits approval can be cancelled. What has\n"
+		"been sent cannot be taken back: find out what became of it, then op resolve.\n",
+	.options = cancel_options,
+	.option_count = sizeof(cancel_options) / sizeof(cancel_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_cancel,
+};
+
+/* -- resolve ----------------------------------------------------------------------- */
+
+enum { RESOLVE_HAPPENED, RESOLVE_DID_NOT, RESOLVE_NO_RETRY, RESOLVE_WHY, RESOLVE_REFERENCE };
+
+static const struct command_option resolve_options[] = {
+	{"--happened", NULL, "the service did it: the operation is completed"},
+	{"--did-not", NULL, "the service did not: the same token may try again"},
+	{"--no-retry", NULL, "with --did-not: the operation has failed for good"},
+	{"--why", "TEXT", "how you know, kept with the operation"},
+	{"--reference", "TEXT", "what the service calls the effect, such as its id there"},
+	ADMIN_OPTIONS,
+};
+
+static int check_resolve(const struct command_call *call)
+{
+	const struct command *command = call->command;
+
+	if (!call->options[RESOLVE_HAPPENED] == !call->options[RESOLVE_DID_NOT])
+		return command_misused(command, "say either --happened or --did-not");
+	if (call->options[RESOLVE_HAPPENED] && call->options[RESOLVE_NO_RETRY])
+		return command_misused(command, "--no-retry goes with --did-not");
+	if (!call->options[RESOLVE_WHY])
+		return command_misused(command, "--why says how you know what happened");
+	return EXIT_DONE;
+}
+
+static int run_resolve(const struct command_call *call)
+{
+	int r = check_resolve(call);
+	struct json_writer writer;
+	struct buf body;
+
+	if (r != EXIT_DONE)
+		return r;
+	buf_init(&body, BODY_MAX);
+	json_writer_init(&writer, &body);
+	json_open_object(&writer);
+	json_name(&writer, "happened");
+	json_boolean(&writer, call->options[RESOLVE_HAPPENED] != NULL);
+	json_name(&writer, "retry");
+	json_boolean(&writer, call->options[RESOLVE_DID_NOT] && !call->options[RESOLVE_NO_RETRY]);
+	json_name(&writer, "why");
+	json_text(&writer, call->options[RESOLVE_WHY]);
+	if (call->options[RESOLVE_REFERENCE]) {
+		json_name(&writer, "reference");
+		json_text(&writer, call->options[RESOLVE_REFERENCE]);
+	}
+	json_close_object(&writer);
+	return decide(call, "/resolve", &body);
+}
+
+static const struct command command_resolve = {
+	.name = "op resolve",
+	.summary = "settles an unknown operation by what a person found out",
+	.usage = "OP --happened|--did-not [--no-retry] --why TEXT\n"
+		 "           [--reference TEXT] [--json]",
+	.text = "An operation is unknown when the gate sent it and got no certain answer. Look at\n"
+		"the service itself first: a wrong --did-not lets the write be made twice.\n",
+	.options = resolve_options,
+	.option_count = sizeof(resolve_options) / sizeof(resolve_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_resolve,
+};
+
+static const struct command *const op_commands[] = {
+	&command_list, &command_show, &command_cancel, &command_resolve, NULL,
+};
+
+const struct command command_op = {
+	.name = "op",
+	.summary = "lists, shows, cancels and resolves operations",
+	.usage = "list|show|cancel|resolve [OPTIONS]",
+	.commands = op_commands,
+};

@@ -1,0 +1,287 @@
+/*
+ * Reading a command line by its command's row.
+ *
+ * Options may stand anywhere, as `--name value` or `--name=value`, each at most once; `--`
+ * ends them. A word that is not known is answered with the nearest one that is.
+ */
+#include "cli/command.h"
+
+#include "cli/suggest.h"
+#include "cli/terminal.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+static void print_option(const struct command_option *option, FILE *out);
+
+static const char *last_word(const char *name)
+{
+	const char *space = strrchr(name, ' ');
+
+	return space ? space + 1 : name;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static const struct command *find_own(const struct command *parent, const char *word)
+{
+	for (size_t i = 0; parent->commands && parent->commands[i]; i++) {
+		if (strcmp(last_word(parent->commands[i]->name), word) == 0)
+			return parent->commands[i];
+	}
+	return NULL;
+}
+
+/* Say that `parent` has no such command, and which ones it has. */
+static void no_such_command(const struct command *parent, const char *word)
+{
+	struct suggestion suggestion;
+	char known[512] = "";
+	size_t len = 0;
+
+	suggest_begin(&suggestion, word);
+	for (size_t i = 0; parent->commands && parent->commands[i]; i++) {
+		const char *name = last_word(parent->commands[i]->name);
+
+		suggest_offer(&suggestion, name);
+		if (len < sizeof(known))
+			len += (size_t)snprintf(known + len, sizeof(known) - len, "%s%s",
+						i ? ", " : "", name);
+	}
+	if (!parent->commands)
+		command_message("%s has no commands of its own", parent->name);
+	else if (suggestion.best)
+		command_message("there is no command \"%s\"; did you mean \"%s\"? (known: %s)",
+				word, suggestion.best, known);
+	else
+		command_message("there is no command \"%s\"; known are %s", word, known);
+}
+
+const struct command *command_find(const struct command *root, size_t count,
+				   const char *const *words)
+{
+	const struct command *command = root;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct command *own = find_own(command, words[i]);
+
+		if (!own) {
+			no_such_command(command, words[i]);
+			return NULL;
+		}
+		command = own;
+	}
+	return command;
+}
+
+static int no_such_option(const struct command *command, const char *word, size_t name_len)
+{
+	struct suggestion suggestion;
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)(name_len < 63 ? name_len : 63), word);
+	suggest_begin(&suggestion, name);
+	for (size_t i = 0; i < command->option_count; i++)
+		suggest_offer(&suggestion, command->options[i].name);
+	if (suggestion.best)
+		command_misused(command, "there is no option %s; did you mean %s?", name,
+				suggestion.best);
+	else
+		command_misused(command, "there is no option %s", name);
+	for (size_t i = 0; i < command->option_count; i++)
+		print_option(&command->options[i], stderr);
+	return EXIT_USAGE;
+}
+
+/*
+ * One option at words[*at]; *at is left on its last word. 0, or the exit status after a
+ * message.
+ */
+static int read_option(struct command_call *call, int count, char *const *words, int *at)
+{
+	const struct command *command = call->command;
+	const char *word = words[*at];
+	size_t name_len = strcspn(word, "=");
+	const char *value = word[name_len] ? word + name_len + 1 : NULL;
+	size_t i = 0;
+
+	while (i < command->option_count && (strlen(command->options[i].name) != name_len ||
+					     memcmp(command->options[i].name, word, name_len) != 0))
+		i++;
+	if (i == command->option_count)
+		return no_such_option(command, word, name_len);
+	if (call->options[i])
+		return command_misused(command, "%s is given twice", command->options[i].name);
+	if (!command->options[i].value) {
+		if (value)
+			return command_misused(command, "%s takes no value",
+					       command->options[i].name);
+		call->options[i] = "";
+		return 0;
+	}
+	if (!value && *at + 1 < count)
+		value = words[++*at];
+	if (!value || !*value)
+		return command_misused(command, "%s needs a value: %s %s", command->options[i].name,
+				       command->options[i].name, command->options[i].value);
+	call->options[i] = value;
+	return 0;
+}
+
+static int read_operand(struct command_call *call, const char *word)
+{
+	if (call->operand_count == call->command->operands_max)
+		return command_misused(call->command, "\"%s\" is one word too many", word);
+	call->operands[call->operand_count++] = word;
+	return 0;
+}
+
+/* The whole line. 0, or the exit status after a message. */
+static int read_line(struct command_call *call, int count, char *const *words)
+{
+	bool is_options_over = false;
+
+	for (int at = 0; at < count; at++) {
+		const char *word = words[at];
+		int r = 0;
+
+		if (!is_options_over && strcmp(word, "--") == 0)
+			is_options_over = true;
+		else if (!is_options_over && word[0] == '-' && word[1])
+			r = read_option(call, count, words, &at);
+		else
+			r = read_operand(call, word);
+		if (r != 0)
+			return r;
+	}
+	if (call->operand_count < call->command->operands_min)
+		return command_misused(call->command, "%s needs more words", call->command->name);
+	return 0;
+}
+
+static bool asks_for_help(int count, char *const *words)
+{
+	for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+		if (is_help(words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* A command that only has commands. */
+static int run_group(const struct command *group, int count, char *const *words)
+{
+	const struct command *own;
+
+	if (count == 0) {
+		command_help(group, stderr);
+		return EXIT_USAGE;
+	}
+	if (is_help(words[0])) {
+		command_help(group, stdout);
+		return EXIT_DONE;
+	}
+	if (words[0][0] == '-')
+		return no_such_option(group, words[0], strcspn(words[0], "="));
+	own = find_own(group, words[0]);
+	if (!own) {
+		no_such_command(group, words[0]);
+		return EXIT_USAGE;
+	}
+	return command_run(own, count - 1, words + 1);
+}
+
+int command_run(const struct command *command, int count, char *const *words)
+{
+	struct command_call call = {.command = command};
+	int r;
+
+	if (command->commands)
+		return run_group(command, count, words);
+	if (asks_for_help(count, words)) {
+		command_help(command, stdout);
+		return EXIT_DONE;
+	}
+	r = read_line(&call, count, words);
+	return r != 0 ? r : command->run(&call);
+}
+
+/* -- texts ------------------------------------------------------------------------- */
+
+static void print_usage(const struct command *command, FILE *out)
+{
+	fprintf(out, "Usage: counterfoil %s%s%s\n", command->name,
+		*command->name && *command->usage ? " " : "", command->usage);
+}
+
+static void print_option(const struct command_option *option, FILE *out)
+{
+	const char *line = option->help;
+	char head[64];
+
+	snprintf(head, sizeof(head), "%s%s%s", option->name, option->value ? " " : "",
+		 option->value ? option->value : "");
+	fprintf(out, "  %-22s", head);
+	if (strlen(head) > 21)
+		fprintf(out, "\n%24s", "");
+	while (*line) {
+		size_t len = strcspn(line, "\n");
+
+		fprintf(out, "%s%.*s\n", line == option->help ? "" : "                        ",
+			(int)len, line);
+		line += len + (line[len] == '\n');
+	}
+}
+
+void command_help(const struct command *command, FILE *out)
+{
+	print_usage(command, out);
+	fprintf(out, "\n%c%s.\n", toupper((unsigned char)command->summary[0]),
+		command->summary + 1);
+	if (command->text)
+		fprintf(out, "\n%s", command->text);
+	for (size_t i = 0; command->commands && command->commands[i]; i++)
+		fprintf(out, "%s  %-14s %s\n", i ? "" : "\nCommands:\n", command->commands[i]->name,
+			command->commands[i]->summary);
+	for (size_t i = 0; i < command->option_count; i++) {
+		if (i == 0)
+			fprintf(out, "\nOptions:\n");
+		print_option(&command->options[i], out);
+	}
+}
+
+__attribute__((format(printf, 1, 0))) static void print_message(const char *format,
+								va_list arguments)
+{
+	char message[COMMAND_MESSAGE_MAX];
+
+	vsnprintf(message, sizeof(message), format, arguments);
+	fputs("counterfoil: ", stderr);
+	terminal_print(stderr, str_from(message));
+	fputc('\n', stderr);
+}
+
+void command_message(const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_message(format, arguments);
+	va_end(arguments);
+}
+
+int command_misused(const struct command *command, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_message(format, arguments);
+	va_end(arguments);
+	print_usage(command, stderr);
+	return EXIT_USAGE;
+}
