@@ -25,22 +25,18 @@ How it is put together:
 - Every gate is searched at its end: no token and no credential it was shown may be in its
   log, and no sanitizer may have reported anything.
 
-Names of settings that tests write into configuration files stand in the tests as `config(…)`
-arguments (harness/names.py). A test's first line says what it shows. Waiting is always for
+Configuration files are written from `config(upstream, section={…})` of harness/gate.py. A test's first line says what it shows. Waiting is always for
 something that is looked at, with a limit; the few sleeps are the passing of time itself.
 """
 import itertools
 import os
-import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(__file__))
-
-from harness.certs import Certificates  # noqa: E402
-from harness.gate import BINARY, Gate  # noqa: E402
-from harness.nginx import Nginx  # noqa: E402
-from harness.upstream import Upstream  # noqa: E402
+from harness.certs import Certificates
+from harness.gate import BINARY, Gate
+from harness.nginx import Nginx
+from harness.upstream import Upstream
 
 numbers = itertools.count(1)
 

@@ -242,6 +242,15 @@ class Gate:
         return len(os.listdir(f'/proc/{self.pid}/fd'))
 
 
+def config(upstream, **sections):
+    """A configuration with one upstream and `sections` over it, as a mapping.
+
+    `upstream` is an Upstream, a URL, or a mapping of the upstream's own settings.
+    """
+    default = upstream if isinstance(upstream, dict) else {'url': getattr(upstream, 'url', upstream)}
+    return {'upstreams': {'default': default}, **sections}
+
+
 def head_lines(token=None, account=None, headers=(), json=None):
     """The header lines `Gate.request()` sends, for tests that write their own requests."""
     lines = list(headers.items()) if isinstance(headers, dict) else list(headers)
