@@ -88,9 +88,9 @@ def test_pages_newest_first(gate, path, token, account):
         page = listed(gate, account, query)
         assert len(page['operations']) <= 3
         got += [o['id'] for o in page['operations']]
-        if not page.get('cursor'):
+        if not page.get('next'):
             break
-        query = f'?limit=3&cursor={page["cursor"]}'
+        query = f'?limit=3&cursor={page["next"]}'
     assert got == sorted(made, reverse=True)
 
 

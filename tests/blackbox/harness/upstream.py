@@ -163,6 +163,7 @@ class Upstream:
             self._seen, self.bytes_in, self.connections = [], 0, 0
             self._plans = collections.defaultdict(collections.deque)
             self._always, self._faults = {}, collections.deque()
+            self.default = created()   # for paths without a plan
             self.broken = []           # (connection, bytes) of requests that never got whole
 
     def date(self):
@@ -264,7 +265,7 @@ class Upstream:
             plans = self._plans.get(request.path)
             if plans:
                 return plans.popleft()
-            return self._always.get(request.path, created())
+            return self._always.get(request.path, self.default)
 
     def _note(self, request, behaviour):
         request.at = time.monotonic()
