@@ -1,0 +1,101 @@
+"""The admin listener: health, metrics, and what does not belong on it or off it."""
+import re
+
+import pytest
+
+from harness.client import assert_problem
+from harness.gate import command
+from harness.upstream import drop
+
+SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^{}]*\})? (-?[0-9.eE+-]+|NaN|[+-]Inf)( [0-9]+)?$')
+
+
+def samples(gate):
+    """Every sample of /metrics: name with labels → value; the format is checked."""
+    response = gate.admin('/metrics')
+    assert response.status == 200
+    assert response.one('Content-Type').startswith(('text/plain', 'application/openmetrics-text'))
+    values = {}
+    for line in response.body.decode().splitlines():
+        if line and not line.startswith('#'):
+            match = SAMPLE.match(line)
+            assert match, line
+            key = match[1] + (match[2] or '')
+            assert key not in values, f'twice: {key}'
+            values[key] = float(match[3])
+    return values
+
+
+def test_healthy_and_ready(gate):
+    # Shows that a gate that serves says so.
+    assert gate.admin('/healthz').status == 200
+    gate.wait_ready()
+    assert gate.admin('/readyz').status == 200
+
+
+def test_metrics_are_well_formed_and_count(gate, upstream, path, token):
+    # Shows that /metrics is Prometheus text, and that writes of each outcome move counters.
+    before = samples(gate)
+    assert any(name.startswith('counterfoil_') for name in before)
+    upstream.plan(path, drop())
+    gate.post(path, token)
+    gate.post(path + '-2', token + '-2')
+    gate.post(path + '-2', token + '-2')
+    after = samples(gate)
+    moved = {n for n, v in after.items() if v > before.get(n, 0)}
+    for outcome in ('created', 'replayed', 'unknown'):
+        assert any(outcome in name for name in moved), (outcome, sorted(moved))
+
+
+def test_metrics_name_nobody(gate, path, token, account):
+    # Shows that neither tokens, accounts, paths nor ids are labels.
+    operation = gate.post(path, token, account=account).operation
+    text = gate.admin('/metrics').body.decode()
+    for secret in (token, account, path, operation):
+        assert secret not in text
+
+
+def test_the_data_listener_has_none_of_it(gate, upstream):
+    # Shows that /healthz, /readyz and /metrics on the data listener are the service's own.
+    for target in ('/healthz', '/readyz', '/metrics'):
+        mark = upstream.mark()
+        assert gate.get(target).status == 200
+        assert [s.path for s in upstream.seen(since=mark)] == [target]
+
+
+def test_the_admin_listener_forwards_nothing(gate, upstream, path):
+    # Shows that the admin listener is no second way to the service.
+    mark = upstream.mark()
+    for method in ('GET', 'POST'):
+        assert gate.admin(path, method, [('Idempotency-Key', 'x')]).status in (401, 403, 404, 405)
+    assert upstream.seen(since=mark) == []
+
+
+@pytest.mark.parametrize('target', ['/api/operations', '/api/operations/op_00000000000000000000000000',
+                                    '/api/operations/op_00000000000000000000000000/resolve'])
+def test_operations_are_not_for_anyone(gate, path, token, target):
+    # Shows that the operators' interface asks who is there.
+    gate.post(path, token)
+    for headers in ([], [('Authorization', 'Bearer wrong')], [('Authorization', 'Basic dTpw')]):
+        for method in ('GET', 'POST'):
+            response = gate.admin(target, method, headers)
+            assert response.status in (401, 403), response
+            assert b'op_' not in response.body.replace(target.encode(), b'')
+
+
+def test_an_open_address_needs_tls(upstream, tmp_path):
+    # Shows that the admin listener does not leave this machine by mistake.
+    done = command('serve', '--upstream', upstream.url, '--listen', '127.0.0.1:0',
+                   '--admin', '0.0.0.0:0', '--data', tmp_path / 'data')
+    assert done.returncode == 2
+    assert 'admin' in done.stderr.lower()
+
+
+def test_unreachable_service_is_no_sickness(start_gate):
+    # Shows that readiness is the gate's own: a dead upstream does not take the gate out of service.
+    gate = start_gate('http://127.0.0.1:9')
+    assert gate.admin('/healthz').status == 200
+    gate.wait_ready()
+    response = gate.get('/v1/x')
+    assert response.status in (502, 503)
+    assert_problem(response, response.status, operation=False)

@@ -1,0 +1,155 @@
+"""The command line: usage, help, configuration files and what is wrong with them."""
+import json
+import re
+
+import pytest
+
+from harness.gate import command
+
+
+def test_version():
+    # Shows that --version prints one line and ends well.
+    done = command('--version')
+    assert done.returncode == 0 and re.search(r'\d+\.\d+', done.stdout)
+    assert len(done.stdout.splitlines()) == 1
+
+
+@pytest.mark.parametrize('arguments', [['help'], ['--help'], ['help', 'serve'], ['help', 'sandbox'],
+                                       ['help', 'op'], ['help', 'op', 'resolve'], ['help', 'config']])
+def test_help(arguments):
+    # Shows that help is on stdout, and that asking for it is no mistake.
+    done = command(*arguments)
+    assert done.returncode == 0 and done.stdout.strip() and done.stderr == ''
+
+
+@pytest.mark.parametrize('arguments', [
+    [], ['nonsense'], ['help', 'nonsense'], ['serve', '--nonsense'], ['serve', '--listen'],
+    ['serve', '--listen', 'nowhere', '--upstream', 'http://127.0.0.1:9'],
+    ['serve', '--listen', '127.0.0.1:99999', '--upstream', 'http://127.0.0.1:9'],
+    ['serve', '--upstream', 'ftp://127.0.0.1:9'], ['serve', '--upstream', 'nonsense'],
+    ['serve', 'extra', '--upstream', 'http://127.0.0.1:9'], ['op', 'show'], ['op', 'nonsense'],
+    ['config', 'check'], ['sandbox', '--listen', 'nowhere'],
+], ids=' '.join)
+def test_usage_errors(tmp_path, arguments):
+    # Shows that a wrong command line is 2, with a message on stderr and nothing on stdout.
+    done = command(*arguments, cwd=tmp_path, seconds=10)
+    assert done.returncode == 2, done
+    assert done.stderr.strip() and done.stdout == ''
+
+
+def test_serve_without_an_upstream(tmp_path):
+    # Shows that a gate in front of nothing is not started, and made no files.
+    done = command('serve', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', cwd=tmp_path, seconds=10)
+    assert done.returncode == 2 and 'upstream' in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_serve_with_a_missing_file(tmp_path):
+    # Shows that a configuration that is not there is said by name.
+    done = command('serve', '--config', tmp_path / 'absent.yaml', cwd=tmp_path, seconds=10)
+    assert done.returncode == 2 and 'absent.yaml' in done.stderr
+
+
+def test_serve_with_a_port_that_is_taken(upstream, tmp_path):
+    # Shows that a port in use is an error with the address in it, not a crash or a wait.
+    done = command('serve', '--upstream', upstream.url, '--listen', f'127.0.0.1:{upstream.port}',
+                   '--admin', '127.0.0.1:0', '--data', tmp_path / 'data', seconds=10)
+    assert done.returncode in (1, 2) and str(upstream.port) in done.stderr
+
+
+WRONG = """\
+upstreams:
+  default: {url: http://127.0.0.1:9000, tmeout: 1s}
+tokens:
+  retention: soon
+  required: perhaps
+limits:
+  max_body: -1
+undeclared: maybe
+lisen: 127.0.0.1:8080
+"""
+WRONG_AT = {2: 'tmeout', 4: 'retention', 5: 'required', 7: 'max_body', 8: 'undeclared', 9: 'lisen'}
+
+
+def check(tmp_path, text):
+    file = tmp_path / 'some.yaml'
+    file.write_text(text)
+    return command('config', 'check', file)
+
+
+def test_check_says_everything_at_once(tmp_path):
+    # Shows that all errors are reported in one go, each as file:line:column with its subject.
+    done = check(tmp_path, WRONG)
+    assert done.returncode in (1, 2)
+    places = {int(m[1]): m[0] for m in re.finditer(r'some\.yaml:(\d+):(\d+): .*', done.stderr)}
+    lines = done.stderr.splitlines()
+    for number, word in WRONG_AT.items():
+        assert any(re.search(rf'some\.yaml:{number}:\d+: ', l) and word in l for l in lines), (number, word, lines)
+    assert set(places) == set(WRONG_AT)
+
+
+def test_serve_says_the_same(tmp_path):
+    # Shows that serve refuses the same file with the same lines and status 2.
+    file = tmp_path / 'some.yaml'
+    file.write_text(WRONG)
+    done = command('serve', '--config', file, cwd=tmp_path, seconds=10)
+    assert done.returncode == 2
+    for number in WRONG_AT:
+        assert f'some.yaml:{number}:' in done.stderr
+
+
+@pytest.mark.parametrize('text', [
+    '', 'just text', '- a\n- list\n', 'upstreams: {default: {url: [}}\n', 'upstreams: {}\n',
+    'upstreams: {default: {url: http://127.0.0.1:9}}\nupstreams: {}\n',
+    'upstreams: {default: {url: http://127.0.0.1:9}}\ntokens: {retention: 1h, retention: 2h}\n',
+    'upstreams: {default: {url: http://127.0.0.1:9}}\nlimits: [1, 2]\n',
+    'upstreams: {default: {url: http://127.0.0.1:9}}\nprotect: POST\n',
+    'a: &a [*a, *a]\n', '\t: x\n', 'upstreams: {default: {url: http://user:pass@127.0.0.1:9}}\n',
+])
+def test_check_refuses(tmp_path, text):
+    # Shows that files that are no configuration are refused with a message, never a crash.
+    done = check(tmp_path, text)
+    assert done.returncode in (1, 2), done
+    assert 'some.yaml' in done.stderr
+
+
+def test_check_accepts(tmp_path):
+    # Shows that a small good file is good.
+    done = check(tmp_path, 'upstreams: {default: {url: "http://127.0.0.1:9000"}}\n')
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ''
+
+
+def test_check_as_json(tmp_path):
+    # Shows the same report for programs.
+    file = tmp_path / 'some.yaml'
+    file.write_text(WRONG)
+    done = command('config', 'check', file, '--json')
+    report = json.loads(done.stdout)
+    assert report['ok'] is False
+    assert {e['line'] for e in report['errors']} == set(WRONG_AT)
+    assert all(e['column'] >= 1 and e['what'] and e['mend'] for e in report['errors'])
+
+
+def test_the_example_is_good(tmp_path):
+    # Shows that the example passes its own check, and that it speaks of the contract's settings.
+    example = command('config', 'example')
+    assert example.returncode == 0
+    for word in ('upstreams', 'retention', 'tombstones', 'max_body', 'max_response', 'protect', 'undeclared'):
+        assert word in example.stdout
+    assert check(tmp_path, example.stdout).returncode == 0
+
+
+def test_a_gate_from_a_file(start_gate, upstream, path, token):
+    # Shows that a file alone starts a gate.
+    from harness.gate import config
+    gate = start_gate(upstream, config(upstream))
+    assert gate.post(path, token).outcome == 'created'
+
+
+def test_the_first_line(start_gate, upstream):
+    # Shows that stdout is one line with both addresses and a console link.
+    gate = start_gate(upstream)
+    assert len(gate.stdout) == 1
+    assert f':{gate.port}' in gate.stdout[0] and f':{gate.admin_port}' in gate.stdout[0]
+    assert 'http' in gate.stdout[0]

@@ -1,0 +1,135 @@
+"""The practice API, alone and behind a gate: no idempotency of its own, and faults on demand."""
+import re
+import subprocess
+
+import pytest
+
+from harness.client import Closed, Connection
+from harness.gate import BINARY, drain
+
+TICKET = b'{"project": "p", "title": "t"}'
+JSON = [('Content-Type', 'application/json')]
+BODIES = {
+    'tickets': TICKET,
+    'payments': b'{"amount": 1200, "currency": "EUR", "invoice_id": "i-1"}',
+    'refunds': b'{"payment_id": "p-1", "amount": 100, "currency": "EUR"}',
+    'deployments': b'{"environment": "staging", "service": "web", "artifact": "sha256:' + b'a' * 64 + b'"}',
+}
+
+
+class Sandbox:
+    def __init__(self):
+        self.process = subprocess.Popen([str(BINARY), 'sandbox', '--listen', '127.0.0.1:0'],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = self.process.stdout.readline().decode()
+        self.port = int(re.search(r'127\.0\.0\.1:(\d+)', line)[1])
+        self.url = f'http://127.0.0.1:{self.port}'
+        self.lines = []
+        drain(self.process.stdout, self.lines)
+        drain(self.process.stderr, self.lines)
+
+    def request(self, method, target, body=None, headers=()):
+        with Connection(self.port, timeout=5) as connection:
+            return connection.request(method, target, [*JSON, *headers], body)
+
+    def kinds(self):
+        return self.request('GET', '/effects').json()['kinds']
+
+    def stop(self):
+        self.process.terminate()
+        assert self.process.wait(10) == 0
+
+
+@pytest.fixture
+def sandbox():
+    server = Sandbox()
+    yield server
+    server.stop()
+
+
+@pytest.mark.parametrize('kind', BODIES)
+def test_every_post_is_an_effect(sandbox, kind):
+    # Shows that the same POST twice is two things with two ids: nothing is deduplicated here.
+    first = sandbox.request('POST', f'/v1/{kind}', BODIES[kind], [('Idempotency-Key', 'k')])
+    second = sandbox.request('POST', f'/v1/{kind}', BODIES[kind], [('Idempotency-Key', 'k')])
+    assert first.status == second.status == 201
+    assert first.json()['id'] != second.json()['id']
+    assert sandbox.kinds()[kind] == 2
+    assert sandbox.request('GET', f'/v1/{kind}').status == 200
+
+
+@pytest.mark.parametrize('kind', ['tickets', 'payments'])
+def test_what_was_made_can_be_read(sandbox, kind):
+    # Shows that a thing is found under its id.
+    made = sandbox.request('POST', f'/v1/{kind}', BODIES[kind]).json()
+    assert sandbox.request('GET', f'/v1/{kind}/{made["id"]}').json()['id'] == made['id']
+    assert sandbox.request('GET', f'/v1/{kind}/absent').status == 404
+
+
+def test_orders_are_put(sandbox):
+    # Shows the one kind whose own id makes it idempotent.
+    for _ in range(2):
+        assert sandbox.request('PUT', '/v1/orders/7', b'{"a": 1}').status in (200, 201)
+    assert sandbox.request('GET', '/v1/orders/7').status == 200
+
+
+def test_environments(sandbox):
+    # Shows that an environment tells what was deployed to it.
+    sandbox.request('POST', '/v1/deployments', BODIES['deployments'])
+    assert b'sha256:' in sandbox.request('GET', '/v1/environments/staging').body
+
+
+@pytest.mark.parametrize('fault, works', [('drop', True), ('half', True), ('reset', False)])
+def test_faults_by_header(sandbox, fault, works):
+    # Shows that a fault loses the answer, with or without the work.
+    with pytest.raises(Closed):
+        sandbox.request('POST', '/v1/tickets', TICKET, [('Sandbox-Fault', fault)])
+    assert sandbox.kinds().get('tickets', 0) == (1 if works else 0)
+
+
+def test_status_faults(sandbox):
+    # Shows that a status may come with or without the work.
+    assert sandbox.request('POST', '/v1/tickets', TICKET, [('Sandbox-Fault', 'status=503')]).status == 503
+    assert sandbox.kinds().get('tickets', 0) == 0
+    assert sandbox.request('POST', '/v1/tickets', TICKET, [('Sandbox-Fault', 'status=500;work')]).status == 500
+    assert sandbox.kinds()['tickets'] == 1
+
+
+def test_delay(sandbox):
+    # Shows that an answer can be late.
+    import time
+    began = time.monotonic()
+    assert sandbox.request('POST', '/v1/tickets', TICKET, [('Sandbox-Fault', 'delay=400')]).status == 201
+    assert time.monotonic() - began >= 0.4
+
+
+def test_faults_that_wait(sandbox):
+    # Shows that PUT /faults is for the next request, once.
+    assert sandbox.request('PUT', '/faults', b'{"fault": "drop"}').status in (200, 201, 204)
+    with pytest.raises(Closed):
+        sandbox.request('POST', '/v1/tickets', TICKET)
+    assert sandbox.request('POST', '/v1/tickets', TICKET).status == 201
+    assert sandbox.kinds()['tickets'] == 2
+
+
+def test_walk_through(sandbox, start_gate, token):
+    # Shows the first hour with Counterfoil: a ticket through the gate, twice; a lost answer; the
+    # truth at /effects.
+    gate = start_gate(sandbox.url)
+    post = {'headers': JSON, 'body': TICKET}
+    first = gate.request('POST', '/v1/tickets', token=token, **post)
+    again = gate.request('POST', '/v1/tickets', token=token, **post)
+    assert first.status == again.status == 201 and first.body == again.body
+    assert again.one('Idempotent-Replayed') == 'true'
+    assert sandbox.kinds()['tickets'] == 1
+    sandbox.request('PUT', '/faults', b'{"fault": "drop"}')
+    lost = gate.request('POST', '/v1/tickets', token=token + '-lost', **post)
+    assert (lost.status, lost.slug) == (504, 'outcome-unknown')
+    for _ in range(3):
+        assert gate.request('POST', '/v1/tickets', token=token + '-lost', **post).status == 409
+    assert sandbox.kinds()['tickets'] == 2
+    sandbox.request('PUT', '/faults', b'{"fault": "status=503"}')
+    busy = gate.request('POST', '/v1/tickets', token=token + '-busy', **post)
+    assert busy.slug == 'not-sent'
+    assert gate.request('POST', '/v1/tickets', token=token + '-busy', **post).status == 201
+    assert sandbox.kinds()['tickets'] == 3
