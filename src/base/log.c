@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ struct pile {
 struct log {
 	const struct env *env;
 	int fd;
-	enum log_level level;
+	atomic_int level; /* enum log_level */
 
 	pthread_mutex_t append_lock; /* held for a copy; taken last */
 	struct pile *waiting;	     /* whole lines that nobody has begun to write */
@@ -64,7 +65,7 @@ struct log *log_new(const struct env *env, int fd, enum log_level level)
 		return NULL;
 	log->env = env;
 	log->fd = fd;
-	log->level = level;
+	atomic_init(&log->level, (int)level);
 	log->waiting = &log->piles[0];
 	log->leaving = &log->piles[1];
 	pthread_mutex_init(&log->append_lock, NULL);
@@ -85,6 +86,11 @@ void log_free(struct log *log)
 	pthread_mutex_destroy(&log->append_lock);
 	pthread_mutex_destroy(&log->flush_lock);
 	free(log);
+}
+
+void log_set_level(struct log *log, enum log_level level)
+{
+	atomic_store_explicit(&log->level, (int)level, memory_order_relaxed);
 }
 
 bool log_level_from(struct str name, enum log_level *out_level)
@@ -216,7 +222,9 @@ void log_begin(struct log_line *line, struct log *log, enum log_level level, con
 {
 	char when[25];
 
-	line->log = (log && level >= log->level) ? log : NULL;
+	line->log = (log && (int)level >= atomic_load_explicit(&log->level, memory_order_relaxed))
+			    ? log
+			    : NULL;
 	line->level = level;
 	line->len = 0;
 	line->is_cut = false;

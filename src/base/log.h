@@ -41,6 +41,9 @@ void log_free(struct log *log); /* flushes; NULL is fine */
 /* "debug", "info", "warning", "error"; false for any other text. */
 bool log_level_from(struct str name, enum log_level *out_level);
 
+/* Lines below `level` are left out from now on. Any thread. */
+void log_set_level(struct log *log, enum log_level level);
+
 /* Write what waits. Any thread. */
 void log_flush(struct log *log);
 

@@ -348,17 +348,28 @@ static void set_times(CURL *easy, const struct call *call)
 	SET(easy, CURLOPT_LOW_SPEED_TIME, call->is_once ? 0L : (long)((ms + 999) / 1000));
 }
 
+/* Both, and a NUL. False: no room. */
+static bool join(char *out, size_t size, struct str first, struct str second)
+{
+	if (first.len + second.len >= size)
+		return false;
+	memcpy(out, first.at, first.len);
+	memcpy(out + first.len, second.at, second.len);
+	out[first.len + second.len] = '\0';
+	return true;
+}
+
 static bool set_own(struct call *call)
 {
 	CURL *easy = call->easy;
+	struct str base = call->client->settings.base_path;
 	char method[64], target[16 * 1024];
 
-	if (call->method.len >= sizeof(method) || call->target.len >= sizeof(target))
+	if (!str_starts_with(call->target, STR("/")))
+		base = STR(""); /* "*" has no path before it */
+	if (!join(method, sizeof(method), STR(""), call->method) ||
+	    !join(target, sizeof(target), base, call->target))
 		return false;
-	memcpy(method, call->method.at, call->method.len);
-	method[call->method.len] = '\0';
-	memcpy(target, call->target.at, call->target.len);
-	target[call->target.len] = '\0';
 	set_body(easy, call);
 	set_times(easy, call);
 	SET(easy, CURLOPT_CUSTOMREQUEST, method);
@@ -412,6 +423,7 @@ static void reap_calls(struct loop_task *task)
 			continue;
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
 		curl_multi_remove_handle(client->multi, easy);
+		call->is_timed_out = code == CURLE_OPERATION_TIMEDOUT;
 		end_call(call, sending_of(call, code),
 			 call->sends > 1 ? "the connection was lost after the request had been sent"
 			 : call->error[0]   ? call->error

@@ -27,10 +27,11 @@ enum {
 struct client;
 
 struct client_settings {
-	const char *url;     /* scheme, host, port, base path without a last slash */
-	const char *ca_file; /* NULL: the system's */
-	bool verify;	     /* the peer's certificate and name */
-	int64_t timeout_ms;  /* a protected call as a whole; a streamed one: without a byte */
+	const char *url;      /* scheme, host, port */
+	struct str base_path; /* put before each target: "" or "/v1" */
+	const char *ca_file;  /* NULL: the system's */
+	bool verify;	      /* the peer's certificate and name */
+	int64_t timeout_ms;   /* a protected call as a whole; a streamed one: without a byte */
 	int64_t connect_timeout_ms;
 	size_t max_connections; /* to this upstream from this loop; more calls wait their turn */
 };
@@ -67,6 +68,7 @@ struct call {
 	struct buf answer_headers; /* "Name: value\r\n" lines as they came, checked */
 	int64_t answer_length;	   /* Content-Length, or -1 */
 	const char *reason;
+	bool is_timed_out;
 	int64_t duration_us;
 
 	/* the client's */

@@ -79,7 +79,6 @@ void exchange_on_gone(struct exchange *exchange);
 /* An exchange for a head that is `head`; NULL without memory. */
 struct exchange *exchange_new(struct connection *connection);
 void exchange_free(struct exchange *exchange);
-bool exchange_has_body(const struct exchange *exchange);
 
 /* Body bytes for the exchange: how many of `bytes` were used. */
 size_t exchange_feed(struct exchange *exchange, struct str bytes);

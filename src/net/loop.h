@@ -50,7 +50,7 @@ struct loop {
 	int64_t now_ms;	   /* monotonic, fresh at each turn of the loop */
 	char *read_buffer; /* LOOP_READ_BUFFER bytes, valid inside one read callback */
 
-	_Atomic(struct loop_post *) posted; /* newest first */
+	struct loop_post *posted; /* newest first */
 	uv_async_t wake;
 	uv_timer_t sweep;
 	uv_timer_t due;

@@ -150,6 +150,9 @@ bool server_is_idle(const struct server *server);
 /* Close every connection now. */
 void server_close(struct server *server);
 
+/* Does the request bring a body of at least one byte (or one of unknown length)? */
+bool exchange_has_body(const struct exchange *exchange);
+
 /* Body. Call at most one of these, once, from `begin` or later. */
 void exchange_collect(struct exchange *exchange, size_t max);
 void exchange_stream(struct exchange *exchange);
