@@ -1,0 +1,16 @@
+/*
+ * In whose name a request is made.
+ */
+#ifndef GATE_ACCOUNT_H
+#define GATE_ACCOUNT_H
+
+#include "net/server.h"
+
+/*
+ * The account of a request: with accounts.from `credential`, the SHA-256 of its Authorization
+ * value in hexadecimal. Requests without one share an account of their own. Lives in the
+ * exchange's memory; {NULL, 0} without memory.
+ */
+struct str account_of(struct exchange *exchange);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * The machine that takes a request through its steps.
+ *
+ * It is the only place that knows the order of things, and it has no opinion about any of
+ * them. Wakes come from the loop's callbacks: the store's answer, the upstream's, the body's
+ * end, a timer.
+ */
+#include "gate/request.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+#define TO(step) (1u << STEP_##step)
+
+struct flow_step {
+	const char *name;
+	enum step (*start)(struct request *request);
+	enum step (*finish)(struct request *request); /* NULL: it never waits */
+	unsigned may_go_to;
+};
+
+/* clang-format off */
+static const struct flow_step flow[STEP_COUNT] = {
+/*                  name         start                  finish                  may go to */
+[STEP_RECEIVE]   = {"receive",   step_receive,          NULL,                   TO(IDENTIFY)},
+[STEP_IDENTIFY]  = {"identify",  step_identify,         NULL,                   TO(RECOGNISE) | TO(ANSWER)},
+[STEP_RECOGNISE] = {"recognise", step_recognise_start,  step_recognise_finish,  TO(CLAIM) | TO(ANSWER)},
+[STEP_CLAIM]     = {"claim",     step_claim_start,      step_claim_finish,      TO(SEND) | TO(WAIT) | TO(ANSWER)},
+[STEP_WAIT]      = {"wait",      step_wait_start,       step_wait_finish,       TO(CLAIM) | TO(ANSWER)},
+[STEP_SEND]      = {"send",      step_send_start,       step_send_finish,       TO(SETTLE)},
+[STEP_SETTLE]    = {"settle",    step_settle_start,     step_settle_finish,     TO(ANSWER) | TO(PAUSE) | TO(FINISH)},
+[STEP_PAUSE]     = {"pause",     step_pause_start,      step_pause_finish,      TO(SETTLE)},
+[STEP_ANSWER]    = {"answer",    step_answer_start,     step_answer_finish,     TO(FINISH) | TO(PAUSE)},
+[STEP_FINISH]    = {"finish",    step_finish_start,     step_finish_finish,     0},
+};
+/* clang-format on */
+
+const char *step_name(enum step step)
+{
+	return step < STEP_COUNT ? flow[step].name : "none";
+}
+
+static void run_from(struct request *request, enum step next)
+{
+	while (next != FLOW_WAITS && next != FLOW_ENDS) {
+		require(flow[request->step].may_go_to & (1u << next));
+		request->step = next;
+		next = flow[next].start(request);
+	}
+	if (next == FLOW_WAITS) {
+		require(flow[request->step].finish != NULL);
+		request->is_waiting = true;
+	}
+}
+
+/* What the exchange tells wakes the step that waits for it. */
+
+static void body_collected(struct exchange *exchange, const struct http_refusal *refusal)
+{
+	struct request *request = exchange->owner;
+
+	request->body_refusal = refusal;
+	flow_wake(request);
+}
+
+static void client_gone(struct exchange *exchange)
+{
+	struct request *request = exchange->owner;
+
+	/* A protected operation goes on; only one that merely waits for another's end stops. */
+	if (request->step == STEP_WAIT && request->is_waiting)
+		step_wait_gone(request);
+	else if (request->step == STEP_ANSWER)
+		step_answer_drained(request);
+}
+
+static void answer_finished(struct exchange *exchange, enum delivery delivery)
+{
+	struct request *request = exchange->owner;
+
+	request->delivery = delivery;
+	flow_wake(request);
+}
+
+static void answer_drained(struct exchange *exchange)
+{
+	struct request *request = exchange->owner;
+
+	step_answer_drained(request);
+}
+
+static const struct exchange_events exchange_events = {
+	.collected = body_collected,
+	.drained = answer_drained,
+	.gone = client_gone,
+	.finished = answer_finished,
+};
+
+static void wake_task(struct loop_task *task)
+{
+	flow_wake(list_entry(task, struct request, soon));
+}
+
+void flow_begin(struct worker *worker, struct exchange *exchange)
+{
+	struct request *request = arena_zalloc(&exchange->mem, sizeof(*request));
+
+	if (!request) {
+		exchange_abort(exchange);
+		return;
+	}
+	request->worker = worker;
+	request->exchange = exchange;
+	request->generation = worker->generation;
+	generation_hold(request->generation);
+	exchange->owner = request;
+	exchange->events = &exchange_events;
+	loop_task_init(&request->soon, wake_task);
+	run_from(request, flow[STEP_RECEIVE].start(request));
+}
+
+void flow_wake(struct request *request)
+{
+	require(request->is_waiting);
+	loop_task_cancel(&request->soon);
+	request->is_waiting = false;
+	run_from(request, flow[request->step].finish(request));
+}
+
+void flow_wake_soon(struct request *request)
+{
+	loop_soon(request->exchange->loop, &request->soon);
+}
+
+enum step request_problem(struct request *request, enum problem problem, const char *detail)
+{
+	request->problem = (struct problem_facts){
+		.problem = problem,
+		.detail = detail,
+		.after_s = -1,
+	};
+	return STEP_ANSWER;
+}

@@ -1,0 +1,78 @@
+/*
+ * The life of a protected request, as a table of named steps.
+ *
+ *  receive ─► identify ─► recognise ─► claim ─► send ─► settle ─► answer ─► finish
+ *     │          │           │        │  ▲        │       │  ▲      ▲
+ *     │          │           │        ▼  │        │       ▼  │      │
+ *     │          │           │        wait        │      pause      │
+ *     └──────────┴───────────┴─────────┴──────────┴──(refusals)─────┘
+ *
+ * A step does its part and says where to go; one that has to wait says so, and whoever wakes
+ * it calls flow_wake() and does nothing else. The machine refuses a move that the table does
+ * not have. No step calls another.
+ */
+#ifndef GATE_FLOW_H
+#define GATE_FLOW_H
+
+#include "core/outcome.h"
+#include "net/server.h"
+
+struct request;
+struct worker;
+
+enum step {
+	STEP_RECEIVE,
+	STEP_IDENTIFY,
+	STEP_RECOGNISE,
+	STEP_CLAIM,
+	STEP_WAIT,
+	STEP_SEND,
+	STEP_SETTLE,
+	STEP_PAUSE,
+	STEP_ANSWER,
+	STEP_FINISH,
+	STEP_COUNT,
+	FLOW_WAITS, /* not a step: this one goes on when it is woken */
+	FLOW_ENDS,  /* not a step: the request is gone */
+};
+
+/* A protected request has come: take it through. */
+void flow_begin(struct worker *worker, struct exchange *exchange);
+
+/* What the waiting step waited for has happened. Never called from inside that step's start. */
+void flow_wake(struct request *request);
+
+/* The same, soon. */
+void flow_wake_soon(struct request *request);
+
+const char *step_name(enum step step);
+
+/* The steps. `_start` runs on entry, `_finish` when it is woken. */
+enum step step_receive(struct request *request);
+enum step step_identify(struct request *request);
+enum step step_recognise_start(struct request *request);
+enum step step_recognise_finish(struct request *request);
+enum step step_claim_start(struct request *request);
+enum step step_claim_finish(struct request *request);
+enum step step_wait_start(struct request *request);
+enum step step_wait_finish(struct request *request);
+enum step step_send_start(struct request *request);
+enum step step_send_finish(struct request *request);
+enum step step_settle_start(struct request *request);
+enum step step_settle_finish(struct request *request);
+enum step step_pause_start(struct request *request);
+enum step step_pause_finish(struct request *request);
+enum step step_answer_start(struct request *request);
+enum step step_answer_finish(struct request *request);
+enum step step_finish_start(struct request *request);
+enum step step_finish_finish(struct request *request);
+
+/* What reaches a step while it waits: the client of a waiting one has gone; the client of an
+ * answer in pieces takes more. */
+void step_wait_gone(struct request *request);
+void step_answer_drained(struct request *request);
+/* A piece of an answer that is not kept, or its end. False: not now. */
+bool step_answer_data(struct request *request, struct str piece);
+void step_answer_data_end(struct request *request, enum sending sending);
+
+#endif

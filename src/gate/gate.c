@@ -1,0 +1,230 @@
+/*
+ * The gate as a whole: opening, running, reloading, draining, closing.
+ *
+ * The control thread is the main one. SIGTERM and SIGINT drain: no new connection, what runs
+ * is finished, up to limits.drain_timeout; a second one ends at once. SIGHUP reads the
+ * configuration again and keeps the old one if the new one is wrong. Whatever ends the
+ * process before its operations have, the next gate finds them and calls them unknown.
+ */
+#include "gate/gate.h"
+
+#include "base/err.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DRAIN_LOOK_MS = 50 };
+
+static int explain(char *why, size_t why_size, int code, const char *text)
+{
+	snprintf(why, why_size, "%s", text);
+	return code;
+}
+
+static int open_store(struct gate *gate, char *why, size_t why_size)
+{
+	struct log_line line;
+	int r;
+
+	r = store_open_sqlite(gate_settings(gate)->data.at, gate->env, gate->log, &gate->store,
+			      &gate->interrupted, why, why_size);
+	if (r != 0)
+		return r;
+	if (gate->interrupted) {
+		log_begin(&line, gate->log, LOG_WARNING, "interrupted-operations");
+		log_int(&line, "unknown", (int64_t)gate->interrupted);
+		log_end(&line);
+	}
+	return 0;
+}
+
+int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
+	      struct settings *settings, char *why, size_t why_size)
+{
+	int r;
+
+	*gate = (struct gate){
+		.env = &env_machine,
+		.config_file = config_file,
+		.overrides = *overrides,
+		.started_ms = env_wall_ms(&env_machine),
+		.worker_count = settings->threads,
+	};
+	waiting_room_init(&gate->waiting);
+	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
+	r = settings_hold_new(settings, &gate->hold, why, why_size);
+	if (r != 0)
+		return r;
+	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
+	if (!gate->log || !gate->workers || client_init_process() != 0)
+		return explain(why, why_size, FAIL_MEMORY, "out of memory");
+	r = station_init(&gate->control, gate);
+	if (r != 0)
+		return explain(why, why_size, r, "the control loop could not be made");
+	return open_store(gate, why, why_size);
+}
+
+int gate_start(struct gate *gate, char *why, size_t why_size)
+{
+	const struct settings_address *listen = &gate_settings(gate)->listen;
+	struct sockaddr_storage address;
+	const char *reason = NULL;
+
+	if (!address_parse(listen->text, &address))
+		return explain(why, why_size, FAIL_CONFIG, "the listen address cannot be used");
+	for (unsigned i = 0; i < gate->worker_count; i++) {
+		int r = worker_start(&gate->workers[i], gate, i, &address, &reason);
+
+		gate->started_workers = i + (r == 0);
+		if (r != 0) {
+			snprintf(why, why_size, "cannot listen on %.*s: %s", STR_ARG(listen->text),
+				 reason);
+			return r;
+		}
+	}
+	address_format((struct sockaddr *)&address, gate->listen_text);
+	janitor_start(gate);
+	return 0;
+}
+
+/* Reloading. */
+
+static void log_report(struct gate *gate, const struct settings_report *report)
+{
+	struct log_line line;
+
+	for (size_t i = 0; i < report->count; i++) {
+		const struct settings_error *error = &report->errors[i];
+
+		log_begin(&line, gate->log, LOG_ERROR, "reload-refused");
+		log_text(&line, "file", error->source);
+		log_int(&line, "line", (int64_t)error->line);
+		log_int(&line, "column", (int64_t)error->column);
+		log_text(&line, "what", error->what);
+		log_text(&line, "mend", error->mend);
+		log_end(&line);
+	}
+}
+
+static bool is_reloading(struct gate *gate)
+{
+	for (unsigned i = 0; i < gate->worker_count; i++) {
+		if (atomic_load(&gate->workers[i].is_reloading))
+			return true;
+	}
+	return false;
+}
+
+static void put_in_force(struct gate *gate, struct settings_hold *hold)
+{
+	struct settings_hold *old = gate->hold;
+
+	gate->hold = hold;
+	for (unsigned i = 0; i < gate->worker_count; i++)
+		require(worker_reload(&gate->workers[i], hold));
+	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
+	settings_hold_drop(old);
+	log_note(gate->log, LOG_INFO, "reloaded", "file", gate->config_file);
+}
+
+static void reload(struct gate *gate)
+{
+	struct settings *settings = NULL;
+	struct settings_hold *hold;
+	struct settings_report report;
+	char why[256] = "";
+
+	if (!gate->config_file || is_reloading(gate)) {
+		log_note(gate->log, LOG_WARNING, "reload-refused", "what",
+			 gate->config_file ? "the last reload is still under way"
+					   : "there is no configuration file to read again");
+		return;
+	}
+	settings_report_init(&report);
+	if (settings_load(gate->config_file, &gate->overrides, &settings, &report) != 0) {
+		log_report(gate, &report);
+	} else if (settings_reloadable(gate_settings(gate), settings, gate->config_file, &report) !=
+		   0) {
+		log_report(gate, &report);
+		settings_free(settings);
+	} else if (settings_hold_new(settings, &hold, why, sizeof(why)) != 0) {
+		log_note(gate->log, LOG_ERROR, "reload-refused", "what", why);
+	} else {
+		put_in_force(gate, hold);
+	}
+	settings_report_fini(&report);
+}
+
+/* Draining. */
+
+static void look_if_drained(struct loop_timer *timer)
+{
+	struct gate *gate = list_entry(timer, struct gate, drain_timer);
+	bool is_over = gate->control.loop.now_ms >= gate->drain_until_ms;
+
+	if (!is_over && atomic_load(&gate->drained_workers) < gate->worker_count) {
+		loop_timer_start(&gate->control.loop, timer, DRAIN_LOOK_MS);
+		return;
+	}
+	if (is_over)
+		log_note(gate->log, LOG_WARNING, "drain-timeout", "what",
+			 "operations still run; the next gate will call them unknown");
+	loop_stop(&gate->control.loop);
+}
+
+static void drain(struct gate *gate)
+{
+	if (atomic_exchange(&gate->is_draining, true)) {
+		loop_stop(&gate->control.loop);
+		return;
+	}
+	log_note(gate->log, LOG_INFO, "draining", "what", "no new connections");
+	gate->drain_until_ms =
+		gate->control.loop.now_ms + gate_settings(gate)->limits.drain_timeout_ms;
+	for (unsigned i = 0; i < gate->worker_count; i++)
+		worker_drain(&gate->workers[i]);
+	loop_timer_init(&gate->drain_timer, look_if_drained);
+	loop_timer_start(&gate->control.loop, &gate->drain_timer, DRAIN_LOOK_MS);
+}
+
+static void on_signal(uv_signal_t *handle, int signal)
+{
+	struct gate *gate = handle->data;
+
+	if (signal == SIGHUP)
+		reload(gate);
+	else
+		drain(gate);
+}
+
+void gate_run(struct gate *gate)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < 3; i++) {
+		require(uv_signal_init(&gate->control.loop.uv, &gate->signals[i]) == 0);
+		gate->signals[i].data = gate;
+		uv_signal_start(&gate->signals[i], on_signal, signals[i]);
+	}
+	loop_run(&gate->control.loop);
+}
+
+void gate_close(struct gate *gate)
+{
+	for (unsigned i = 0; i < gate->started_workers; i++)
+		worker_stop(&gate->workers[i]);
+	janitor_stop(gate);
+	if (gate->store)
+		store_close(gate->store);
+	if (gate->workers) {
+		for (unsigned i = 0; i < gate->worker_count; i++)
+			worker_free(&gate->workers[i]);
+	}
+	loop_fini(&gate->control.loop);
+	settings_hold_drop(gate->hold);
+	waiting_room_fini(&gate->waiting);
+	free(gate->workers);
+	log_free(gate->log);
+}

@@ -1,0 +1,143 @@
+/*
+ * The gate: what its threads share, and what each has for itself.
+ *
+ * One control thread (signals, the admin listener, the janitor) and N workers. A worker is a
+ * loop with a listener, its upstream clients and its share of the requests; a request lives
+ * and dies on one worker. All of them put commands into one store.
+ *
+ * A reload makes a new generation of settings and clients on every worker. Requests go on
+ * with the generation they began with; it goes when its last request has gone.
+ */
+#ifndef GATE_GATE_H
+#define GATE_GATE_H
+
+#include "config/settings.h"
+#include "gate/metrics.h"
+#include "gate/waiting.h"
+#include "net/client.h"
+#include "net/server.h"
+#include "store/store.h"
+
+#include <stdatomic.h>
+
+struct gate;
+
+/* A loop that can ask the store. */
+struct station {
+	struct loop loop;
+	struct gate *gate;
+	struct store_inbox inbox;
+	uv_async_t answers;
+};
+
+int station_init(struct station *station, struct gate *gate);
+
+/* Settings that several workers hold, with what was read from the files they name. */
+struct settings_hold {
+	struct settings *settings;
+	struct tls_context *tls; /* of the data listener; NULL: plain */
+	atomic_uint holders;	 /* freed with the last one */
+};
+
+/* What one worker serves with, from one reload to the next. */
+struct generation {
+	struct worker *worker;
+	struct settings_hold *hold;
+	const struct settings *settings;
+	struct client **clients; /* one an upstream, in the settings' order */
+	unsigned requests;	 /* that began with it and have not ended */
+	bool is_retired;	 /* a newer one has come */
+};
+
+struct worker {
+	struct station station;
+	struct gate *gate;
+	unsigned index;
+	struct service service;
+	struct server server;
+	struct generation *generation;
+	struct metrics metrics;
+	unsigned requests; /* not ended, over all generations */
+	struct loop_sweeper sweeper;
+	struct loop_post reload; /* the control thread's */
+	struct settings_hold *next_hold;
+	atomic_bool is_reloading;
+	struct loop_post drain;
+	bool is_draining, is_drained;
+};
+
+struct janitor {
+	struct gate *gate;
+	struct store_command command;
+	struct arena mem;
+	struct loop_timer timer;
+	bool is_asking;
+};
+
+struct gate {
+	const struct env *env;
+	struct log *log;
+	struct store *store;
+	struct waiting_room waiting;
+	struct settings_hold *hold; /* the newest; the control thread's */
+	const char *config_file;    /* NULL: none */
+	struct settings_override overrides;
+
+	struct station control;
+	struct janitor janitor;
+	uv_signal_t signals[3]; /* TERM, INT, HUP */
+	struct loop_timer drain_timer;
+	int64_t drain_until_ms; /* monotonic */
+	struct worker *workers;
+	unsigned worker_count, started_workers;
+	atomic_uint drained_workers;
+	atomic_bool is_draining;
+	int64_t started_ms;   /* Unix time */
+	uint64_t interrupted; /* operations that a former gate left running */
+	char listen_text[64]; /* the data listener's address as bound */
+};
+
+/*
+ * Open: settings, log, store, control station. Start: the workers. Run: the control loop until a
+ * signal has ended it; Close: everything. 0, or a failure that has been explained in `why`.
+ * From the main thread.
+ */
+int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
+	      struct settings *settings, char *why, size_t why_size);
+int gate_start(struct gate *gate, char *why, size_t why_size);
+void gate_run(struct gate *gate);
+void gate_close(struct gate *gate);
+
+static inline const struct settings *gate_settings(const struct gate *gate)
+{
+	return gate->hold->settings;
+}
+
+void janitor_start(struct gate *gate);
+void janitor_stop(struct gate *gate);
+
+/*
+ * Workers. Start: 0, or a failure with *why; `address` gets the port when it was 0. Reload:
+ * serve the next requests with `hold`; false while the last reload is still under way. Drain:
+ * accept no more, finish what runs, then count in gate->drained_workers. Stop: end the thread,
+ * whatever runs. All from the control thread.
+ */
+int worker_start(struct worker *worker, struct gate *gate, unsigned index,
+		 struct sockaddr_storage *address, const char **why);
+bool worker_reload(struct worker *worker, struct settings_hold *hold);
+void worker_drain(struct worker *worker);
+void worker_stop(struct worker *worker);
+void worker_free(struct worker *worker);
+
+void generation_hold(struct generation *generation);
+void generation_drop(struct generation *generation);
+
+/* A command for the store from a station's own thread, to be answered there. */
+void gate_ask(struct station *station, struct store_command *command);
+
+/* One holder. Takes `settings`, also on failure: FAIL_CONFIG with `why`, FAIL_MEMORY. */
+int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
+		      size_t why_size);
+void settings_hold_drop(struct settings_hold *hold);
+
+#endif

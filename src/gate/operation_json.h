@@ -1,0 +1,21 @@
+/*
+ * An operation as JSON: one shape for its caller, the operator and the command line.
+ */
+#ifndef GATE_OPERATION_JSON_H
+#define GATE_OPERATION_JSON_H
+
+#include "store/store.h"
+#include "json/json.h"
+
+/*
+ * The object. `attempts` NULL: the list is left out. `is_for_caller`: the account is left out
+ * (it is the caller's own) and `retry` says what an agent should do now.
+ */
+void operation_json(struct json_writer *json, const struct store_operation *operation,
+		    const struct store_attempt *attempts, size_t attempt_count, bool is_for_caller);
+
+/* {"operations": […], "next": cursor or null} of an answered list command. */
+void operation_list_json(struct json_writer *json, const struct store_command *list,
+			 bool is_for_caller);
+
+#endif

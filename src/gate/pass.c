@@ -1,0 +1,302 @@
+/*
+ * Passing a request on, streamed.
+ *
+ * Four speeds meet here: the client's upload, the service's reading, the service's answer,
+ * the client's download. Each pair shares one bounded buffer; the faster side is paused when
+ * it is full and resumed when it has room. Nothing is kept, and nothing is promised.
+ *
+ * It ends when both sides have: the call is done and the exchange is finished.
+ */
+#include "gate/pass.h"
+
+#include "gate/headers.h"
+#include "gate/problem.h"
+
+#include "base/err.h"
+
+enum {
+	PASS_UPLOAD_MAX = 256 * 1024,  /* bytes from the client that wait for the service */
+	PASS_UPLOAD_HIGH = 128 * 1024, /* over it, the client is paused */
+	PASS_LINES_MAX = 128 * 1024,
+};
+
+struct pass {
+	struct worker *worker;
+	struct generation *generation;
+	struct exchange *exchange;
+	struct str request_id;
+	struct call call;
+	struct buf call_headers;
+	struct buf upload;
+	bool is_upload_over, is_upload_broken, is_full, is_call_open, is_finished;
+	enum delivery delivery;
+};
+
+static void log_pass(const struct pass *pass)
+{
+	const struct exchange *exchange = pass->exchange;
+	const struct gate *gate = pass->worker->gate;
+	struct log_line line;
+
+	if (!pass->generation->settings->log.requests)
+		return;
+	log_begin(&line, gate->log, LOG_INFO, "request");
+	log_str(&line, "method", exchange->request.method);
+	log_str(&line, "path", exchange->request.parts.path);
+	log_int(&line, "status", exchange->status);
+	log_bool(&line, "protected", false);
+	log_str(&line, "request_id", pass->request_id);
+	log_text(&line, "client", exchange->peer);
+	log_int(&line, "bytes_in", (int64_t)exchange->body.seen);
+	log_int(&line, "bytes_out", (int64_t)exchange->answer_bytes);
+	log_int(&line, "duration_us", env_monotonic_us(gate->env) - exchange->began_us);
+	log_bool(&line, "delivered", pass->delivery == DELIVERY_DONE);
+	log_end(&line);
+}
+
+static void end_if_over(struct pass *pass)
+{
+	struct generation *generation = pass->generation;
+	struct metrics *metrics = &pass->worker->metrics;
+	int class = pass->exchange->status / 100;
+
+	if (pass->is_call_open || !pass->is_finished)
+		return;
+	metrics_add(&metrics->passed[class >= 1 && class <= 5 ? class : 0], 1);
+	if (pass->delivery == DELIVERY_FAILED)
+		metrics_add(&metrics->passed_broken, 1);
+	log_pass(pass);
+	call_fini(&pass->call);
+	buf_fini(&pass->call_headers);
+	buf_fini(&pass->upload);
+	exchange_release(pass->exchange);
+	generation_drop(generation);
+}
+
+static void answer_problem(struct pass *pass, enum problem problem, const char *detail)
+{
+	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
+	struct buf headers, body;
+
+	buf_init(&headers, PASS_LINES_MAX);
+	buf_init(&body, PASS_LINES_MAX);
+	problem_headers(&headers, &facts);
+	http_write_field(&headers, STR("X-Request-Id"), pass->request_id);
+	problem_write(&body, &facts);
+	metrics_add(&pass->worker->metrics.problems[problem], 1);
+	exchange_answer(pass->exchange, problem_status(&facts), buf_str(&headers), buf_str(&body));
+	buf_fini(&headers);
+	buf_fini(&body);
+}
+
+/* The client's side. */
+
+static void upload_data(struct exchange *exchange, struct str piece)
+{
+	struct pass *pass = exchange->owner;
+
+	if (buf_append_str(&pass->upload, piece) != 0)
+		pass->is_upload_broken = true;
+	if (pass->upload.len > PASS_UPLOAD_HIGH)
+		exchange_pause(exchange);
+	call_resume(&pass->call);
+}
+
+static void upload_end(struct exchange *exchange, const struct http_refusal *refusal)
+{
+	struct pass *pass = exchange->owner;
+
+	pass->is_upload_over = true;
+	if (refusal)
+		pass->is_upload_broken = true;
+	if (pass->is_call_open)
+		call_resume(&pass->call);
+}
+
+static void download_drained(struct exchange *exchange)
+{
+	struct pass *pass = exchange->owner;
+
+	pass->is_full = false;
+	if (pass->is_call_open)
+		call_resume(&pass->call);
+}
+
+static void client_gone(struct exchange *exchange)
+{
+	struct pass *pass = exchange->owner;
+
+	if (pass->is_call_open)
+		call_cancel(&pass->call);
+	else if (!exchange->is_ended)
+		exchange_abort(exchange);
+}
+
+static void finished(struct exchange *exchange, enum delivery delivery)
+{
+	struct pass *pass = exchange->owner;
+
+	pass->is_finished = true;
+	pass->delivery = delivery;
+	if (pass->is_call_open)
+		call_cancel(&pass->call);
+	end_if_over(pass);
+}
+
+static const struct exchange_events exchange_events = {
+	.data = upload_data,
+	.data_end = upload_end,
+	.drained = download_drained,
+	.gone = client_gone,
+	.finished = finished,
+};
+
+/* The service's side. */
+
+static void call_head(struct call *call)
+{
+	struct pass *pass = call->owner;
+	struct buf lines;
+
+	if (pass->exchange->is_ended)
+		return;
+	buf_init(&lines, PASS_LINES_MAX);
+	headers_from_upstream(buf_str(&call->answer_headers), &lines, &lines);
+	buf_append_str(&lines, STR("Via: 1.1 counterfoil\r\n"));
+	http_write_field(&lines, STR("X-Request-Id"), pass->request_id);
+	headers_expose(buf_str(&lines), &lines);
+	if (lines.is_spoiled)
+		exchange_abort(pass->exchange);
+	else
+		exchange_start(pass->exchange, call->status, buf_str(&lines), call->answer_length);
+	buf_fini(&lines);
+}
+
+static bool call_data(struct call *call, struct str piece)
+{
+	struct pass *pass = call->owner;
+
+	if (pass->is_full)
+		return false;
+	if (!pass->exchange->is_ended)
+		pass->is_full = !exchange_write(pass->exchange, piece);
+	return true;
+}
+
+static ssize_t call_body(struct call *call, char *out, size_t max)
+{
+	struct pass *pass = call->owner;
+	size_t len = pass->upload.len < max ? pass->upload.len : max;
+
+	if (pass->is_upload_broken)
+		return CALL_BODY_BROKEN;
+	if (!len)
+		return pass->is_upload_over ? CALL_BODY_END : 0;
+	memcpy(out, pass->upload.at, len);
+	buf_consume(&pass->upload, len);
+	if (pass->upload.len <= PASS_UPLOAD_HIGH / 2)
+		exchange_resume(pass->exchange);
+	return (ssize_t)len;
+}
+
+static enum problem problem_of(const struct pass *pass, enum sending sending)
+{
+	if (sending == SENDING_NEVER_LEFT)
+		return PROBLEM_UPSTREAM_UNREACHABLE;
+	return pass->call.is_timed_out ? PROBLEM_UPSTREAM_TIMEOUT : PROBLEM_UPSTREAM_FAILED;
+}
+
+static void call_done(struct call *call, enum sending sending)
+{
+	struct pass *pass = call->owner;
+	struct exchange *exchange = pass->exchange;
+
+	pass->is_call_open = false;
+	if (exchange->is_ended)
+		end_if_over(pass);
+	else if (sending == SENDING_ANSWERED && exchange->is_started)
+		exchange_end(exchange);
+	else if (exchange->is_started || exchange->is_gone)
+		exchange_abort(exchange);
+	else if (pass->is_upload_broken)
+		answer_problem(pass, PROBLEM_REQUEST_MALFORMED, exchange->body_refusal.detail);
+	else
+		answer_problem(pass, problem_of(pass, sending), call->reason);
+}
+
+static const struct call_events call_events = {
+	.head = call_head,
+	.data = call_data,
+	.body = call_body,
+	.done = call_done,
+};
+
+static bool protects_nocase(const struct settings *settings, struct str method)
+{
+	for (size_t i = 0; i < settings->protect.count; i++) {
+		if (str_equal_nocase(settings->protect.methods[i], method))
+			return true;
+	}
+	return false;
+}
+
+/* Would the service take this for a protected write, on the word of a header? */
+static bool overrides_method(const struct pass *pass)
+{
+	static const char *const names[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
+					    "X-Method-Override"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct str value = headers_value(&pass->exchange->request, str_from(names[i]));
+
+		if (value.len && protects_nocase(pass->generation->settings, value))
+			return true;
+	}
+	return false;
+}
+
+static void start_call(struct pass *pass)
+{
+	struct exchange *exchange = pass->exchange;
+	const struct http_request *request = &exchange->request;
+
+	headers_to_upstream(exchange, pass->generation->settings, pass->request_id, false,
+			    &pass->call_headers);
+	pass->call = (struct call){
+		.events = &call_events,
+		.owner = pass,
+		.method = request->method,
+		.target = request->target,
+		.headers = buf_str(&pass->call_headers),
+		.has_body = request->framing == HTTP_LENGTH,
+		.is_streamed = exchange_has_body(exchange),
+		.body_length = request->framing == HTTP_LENGTH ? (int64_t)request->length : -1,
+	};
+	pass->is_call_open = true;
+	call_start(pass->generation->clients[0], &pass->call);
+	if (pass->call.is_streamed)
+		exchange_stream(exchange);
+}
+
+void pass_begin(struct worker *worker, struct exchange *exchange)
+{
+	struct pass *pass = arena_zalloc(&exchange->mem, sizeof(*pass));
+
+	if (!pass) {
+		exchange_abort(exchange);
+		return;
+	}
+	pass->worker = worker;
+	pass->generation = worker->generation;
+	generation_hold(pass->generation);
+	pass->exchange = exchange;
+	buf_init(&pass->upload, PASS_UPLOAD_MAX);
+	buf_init(&pass->call_headers, PASS_LINES_MAX);
+	exchange->owner = pass;
+	exchange->events = &exchange_events;
+	pass->request_id = headers_request_id(exchange, worker->gate->env, &exchange->mem);
+	if (overrides_method(pass))
+		answer_problem(pass, PROBLEM_METHOD_OVERRIDE, NULL);
+	else
+		start_call(pass);
+}

@@ -1,0 +1,267 @@
+/*
+ * Problem answers: the table, the JSON, the help page.
+ */
+#include "gate/problem.h"
+
+#include "base/err.h"
+#include "config/settings.h"
+#include "json/json.h"
+
+#include <stdio.h>
+
+static const struct problem_kind kinds[PROBLEM_COUNT] = {
+	[PROBLEM_NONE] = {"none", 500, "No problem", ADVICE_STOP, 0, NULL},
+	[PROBLEM_KEY_MISSING] = {"key-missing", 400, "This request needs a token", ADVICE_FIX, 0,
+				 "Writes need a token, so that a retry can be told from a second "
+				 "intention. Make one "
+				 "for each intended action, keep it before you send, and send it "
+				 "with every retry."},
+	[PROBLEM_KEY_MALFORMED] =
+		{"key-malformed", 400, "The token is malformed", ADVICE_FIX, 0,
+		 "A token is 1 to 255 visible ASCII characters, bare or as a quoted string, in one "
+		 "header line."},
+	[PROBLEM_REQUEST_MALFORMED] =
+		{"request-malformed", 400, "The request is malformed", ADVICE_FIX, 0,
+		 "The message could be understood in two ways, or not at all. Nothing was sent."},
+	[PROBLEM_BODY_MALFORMED] = {"body-malformed", 400, "The body is malformed or ambiguous",
+				    ADVICE_FIX, 0,
+				    "The body could be understood in two ways, or not at all. "
+				    "Nothing was sent and the "
+				    "token is still free."},
+	[PROBLEM_BODY_TOO_LARGE] = {"body-too-large", 413, "The request is too large", ADVICE_FIX,
+				    0,
+				    "The body, the head or the target is over a limit of this "
+				    "gate. Nothing was sent."},
+	[PROBLEM_CODING_UNKNOWN] =
+		{"coding-unknown", 415, "The content coding is not known here", ADVICE_FIX, 0,
+		 "Send the body as it is, or with gzip or deflate. Nothing was sent."},
+	[PROBLEM_METHOD_OVERRIDE] = {"method-override", 400, "A method override is not accepted",
+				     ADVICE_FIX, 0,
+				     "A header asks the service to treat this request as a "
+				     "protected write. Send it with "
+				     "that method, and with a token. Nothing was sent."},
+	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
+				"This gate lets only declared writes through. Nothing was sent."},
+	[PROBLEM_KEY_REUSED] =
+		{"key-reused", 422, "The token belongs to another request", ADVICE_FIX, 0,
+		 "The token was first used with a different request. Send that request again "
+		 "unchanged; only for a new intention make a new token."},
+	[PROBLEM_OPERATION_RUNNING] = {"operation-running", 409,
+				       "The first attempt is still running", ADVICE_WAIT, 1,
+				       "Another attempt with this token is under way. Wait, then "
+				       "send the same request with "
+				       "the same token, or ask the status resource."},
+	[PROBLEM_OPERATION_QUEUED] =
+		{"operation-queued", 202, "The operation is queued", ADVICE_WAIT, 2,
+		 "It will be sent. Ask the status resource, or repeat the same request."},
+	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
+				      ADVICE_WAIT, 10,
+				      "Nothing is sent before that. Ask the status resource."},
+	[PROBLEM_OPERATION_CANCELLED] = {"operation-cancelled", 409, "The operation was cancelled",
+					 ADVICE_NEW_KEY, 0,
+					 "It was withdrawn before anything was sent. If it is "
+					 "wanted after all, it is a new "
+					 "intention with a new token."},
+	[PROBLEM_OPERATION_FAILED] = {"operation-failed", 409, "The operation did not happen",
+				      ADVICE_NEW_KEY, 0,
+				      "Somebody found out that it had no effect, and closed it. To "
+				      "do it after all, send "
+				      "it with a new token and Counterfoil-Retry-Of."},
+	[PROBLEM_OUTCOME_UNKNOWN] =
+		{"outcome-unknown", 409, "Nobody knows whether it happened", ADVICE_QUERY, 30,
+		 "The request left the gate and no certain answer came back. It is not sent again. "
+		 "Ask the status resource; a person or a probe finds out. Never use a new token."},
+	[PROBLEM_OUTCOME_UNKNOWN_NOW] = {"outcome-unknown", 504, "Nobody knows whether it happened",
+					 ADVICE_QUERY, 5, NULL},
+	[PROBLEM_KEY_EXPIRED] =
+		{"key-expired", 410, "The token has expired", ADVICE_STOP, 0,
+		 "The token was used before and its record is gone. It had its one chance; nothing "
+		 "was sent now."},
+	[PROBLEM_RESPONSE_NOT_RETAINED] = {"response-not-retained", 410,
+					   "The operation has ended; its answer is not kept",
+					   ADVICE_STOP, 0,
+					   "The action was carried out once and is not run again. "
+					   "Its answer was too large to "
+					   "keep, or was never seen. Look at the resource itself."},
+	[PROBLEM_RETRY_REFUSED] =
+		{"retry-refused", 409, "There is no failed operation to retry", ADVICE_STOP, 0,
+		 "Counterfoil-Retry-Of names an operation of this account that failed or was "
+		 "cancelled. Nothing was sent and the token is still free."},
+	[PROBLEM_NOT_SENT] =
+		{"not-sent", 503, "It was not sent", ADVICE_SAME_KEY, 2,
+		 "It is certain that the service did not act. Send the same request with the same "
+		 "token again."},
+	[PROBLEM_STORE_UNAVAILABLE] = {"store-unavailable", 503, "The gate cannot keep records now",
+				       ADVICE_SAME_KEY, 5,
+				       "Without a durable record nothing is sent. Send the same "
+				       "request with the same token "
+				       "again."},
+	[PROBLEM_UPSTREAM_UNREACHABLE] = {"upstream-unreachable", 502,
+					  "The service was not reached", ADVICE_WAIT, 2,
+					  "No connection to the service could be made."},
+	[PROBLEM_UPSTREAM_FAILED] = {"upstream-failed", 502, "The service gave no whole answer",
+				     ADVICE_QUERY, 0,
+				     "The service broke off. This request was not protected: look "
+				     "at the resource before "
+				     "you repeat a write."},
+	[PROBLEM_UPSTREAM_TIMEOUT] =
+		{"upstream-timeout", 504, "The service did not answer in time", ADVICE_QUERY, 0,
+		 "This request was not protected: look at the resource before you repeat a write."},
+	[PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing here", ADVICE_STOP, 0,
+			       "No such operation of this account, or no such page."},
+	[PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "The method is not allowed here",
+					ADVICE_FIX, 0, NULL},
+	[PROBLEM_NOT_CANCELLABLE] =
+		{"not-cancellable", 409, "It can no longer be cancelled", ADVICE_QUERY, 0,
+		 "Only an operation that waits (queued, awaiting approval) can be cancelled."},
+	[PROBLEM_NOT_RESOLVABLE] = {"not-resolvable", 409, "There is nothing to resolve",
+				    ADVICE_STOP, 0,
+				    "Only an operation whose outcome is unknown can be resolved."},
+	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
+				     0, NULL},
+	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
+				     NULL},
+	[PROBLEM_OVERLOADED] = {"overloaded", 503, "The gate is busy", ADVICE_SAME_KEY, 1,
+				"A limit of this gate was reached. Nothing was sent."},
+};
+
+const struct problem_kind *problem_kind(enum problem problem)
+{
+	require(problem < PROBLEM_COUNT);
+	return &kinds[problem];
+}
+
+int problem_status(const struct problem_facts *facts)
+{
+	return facts->status ? facts->status : problem_kind(facts->problem)->status;
+}
+
+static int wait_of(const struct problem_facts *facts)
+{
+	return facts->after_s < 0 ? problem_kind(facts->problem)->after_s : facts->after_s;
+}
+
+static void write_operation(struct json_writer *json, const struct problem_facts *facts)
+{
+	char id[OPERATION_ID_TEXT + 1], url[80];
+
+	operation_id_write(facts->id, id);
+	snprintf(url, sizeof(url), "/.counterfoil/operations/%s", id);
+	json_name(json, "operation");
+	json_open_object(json);
+	json_name(json, "id");
+	json_text(json, id);
+	json_name(json, "state");
+	json_text(json, operation_state_name(facts->state));
+	json_name(json, "status_url");
+	json_text(json, url);
+	json_close_object(json);
+}
+
+static void write_retry(struct json_writer *json, const struct problem_facts *facts)
+{
+	json_name(json, "retry");
+	json_open_object(json);
+	json_name(json, "advice");
+	json_text(json, advice_name(problem_kind(facts->problem)->advice));
+	json_name(json, "after");
+	json_integer(json, wait_of(facts));
+	json_close_object(json);
+}
+
+void problem_write(struct buf *body, const struct problem_facts *facts)
+{
+	const struct problem_kind *kind = problem_kind(facts->problem);
+	struct json_writer json;
+	char type[80];
+
+	snprintf(type, sizeof(type), "urn:counterfoil:problem:%s", kind->slug);
+	json_writer_init(&json, body);
+	json_open_object(&json);
+	json_name(&json, "type");
+	json_text(&json, type);
+	json_name(&json, "title");
+	json_text(&json, kind->title);
+	json_name(&json, "status");
+	json_integer(&json, problem_status(facts));
+	if (facts->detail && facts->detail[0]) {
+		json_name(&json, "detail");
+		json_text(&json, facts->detail);
+	}
+	if (facts->id)
+		write_operation(&json, facts);
+	write_retry(&json, facts);
+	json_close_object(&json);
+}
+
+void problem_headers(struct buf *headers, const struct problem_facts *facts)
+{
+	buf_append_str(headers, STR("Content-Type: application/problem+json\r\n"
+				    "Cache-Control: no-store\r\n"
+				    "Link: </.counterfoil/help>; rel=\"describedby\"\r\n"));
+	if (wait_of(facts) > 0)
+		buf_printf(headers, "Retry-After: %d\r\n", wait_of(facts));
+}
+
+enum problem problem_of_status(int status)
+{
+	switch (status) {
+	case 413:
+	case 414:
+	case 431:
+		return PROBLEM_BODY_TOO_LARGE;
+	case 415:
+		return PROBLEM_CODING_UNKNOWN;
+	default:
+		return PROBLEM_REQUEST_MALFORMED;
+	}
+}
+
+static void write_duration(struct buf *body, int64_t ms)
+{
+	int64_t seconds = ms / 1000;
+
+	if (seconds && seconds % 86400 == 0)
+		buf_printf(body, "%lld days", (long long)(seconds / 86400));
+	else if (seconds && seconds % 3600 == 0)
+		buf_printf(body, "%lld hours", (long long)(seconds / 3600));
+	else
+		buf_printf(body, "%lld seconds", (long long)seconds);
+}
+
+static void write_rules(struct buf *body, const struct settings *settings)
+{
+	buf_append_str(body, STR("How to use tokens here\n\nThese requests are protected:"));
+	for (size_t i = 0; i < settings->protect.count; i++)
+		buf_printf(body, " %.*s", STR_ARG(settings->protect.methods[i]));
+	buf_printf(body,
+		   "; PUT and DELETE when they carry the header.\n"
+		   "The token goes into the header %.*s and is %s.\n",
+		   STR_ARG(settings->tokens.header),
+		   settings->tokens.required ? "required" : "optional");
+	buf_append_str(body,
+		       STR("One token is one intended action: make it once, keep it before you "
+			   "send, send it with every retry.\nAn operation that has ended is "
+			   "remembered for at least "));
+	write_duration(body, settings->tokens.retention_ms);
+	if (settings->tokens.tombstones_ms) {
+		buf_append_str(body, STR("; a later retry is refused (410) for another "));
+		write_duration(body, settings->tokens.tombstones_ms);
+	}
+	buf_append_str(body, STR(".\nOperations: GET /.counterfoil/operations?token=T, "
+				 "GET /.counterfoil/operations/{id}[?wait=N], "
+				 "GET /.counterfoil/operations/{id}/response, "
+				 "POST /.counterfoil/operations/{id}/cancel\n\n"
+				 "What the problems mean, and what retry.advice says of them\n\n"));
+}
+
+void problem_help(struct buf *body, const struct settings *settings)
+{
+	write_rules(body, settings);
+	for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
+		if (!kinds[i].help)
+			continue;
+		buf_printf(body, "%s (%d, %s): %s.\n    %s\n\n", kinds[i].slug, kinds[i].status,
+			   advice_name(kinds[i].advice), kinds[i].title, kinds[i].help);
+	}
+}

@@ -1,0 +1,84 @@
+/*
+ * Answers that the gate makes itself: application/problem+json (RFC 9457).
+ *
+ * One table has them all: slug, status, title, advice and a text of help. The answers, the
+ * help page and the metrics come from it. An agent that follows `retry.advice` alone is safe.
+ */
+#ifndef GATE_PROBLEM_H
+#define GATE_PROBLEM_H
+
+#include "base/buf.h"
+#include "core/outcome.h"
+
+enum problem {
+	PROBLEM_NONE,
+	PROBLEM_KEY_MISSING,
+	PROBLEM_KEY_MALFORMED,
+	PROBLEM_REQUEST_MALFORMED,
+	PROBLEM_BODY_MALFORMED,
+	PROBLEM_BODY_TOO_LARGE,
+	PROBLEM_CODING_UNKNOWN,
+	PROBLEM_METHOD_OVERRIDE,
+	PROBLEM_UNDECLARED,
+	PROBLEM_KEY_REUSED,
+	PROBLEM_OPERATION_RUNNING,
+	PROBLEM_OPERATION_QUEUED,
+	PROBLEM_APPROVAL_PENDING,
+	PROBLEM_OPERATION_CANCELLED,
+	PROBLEM_OPERATION_FAILED,
+	PROBLEM_OUTCOME_UNKNOWN,
+	PROBLEM_OUTCOME_UNKNOWN_NOW, /* the same, first time: 504 */
+	PROBLEM_KEY_EXPIRED,
+	PROBLEM_RESPONSE_NOT_RETAINED,
+	PROBLEM_RETRY_REFUSED,
+	PROBLEM_NOT_SENT,
+	PROBLEM_STORE_UNAVAILABLE,
+	PROBLEM_UPSTREAM_UNREACHABLE,
+	PROBLEM_UPSTREAM_FAILED,
+	PROBLEM_UPSTREAM_TIMEOUT,
+	PROBLEM_NOT_FOUND,
+	PROBLEM_METHOD_NOT_ALLOWED,
+	PROBLEM_NOT_CANCELLABLE,
+	PROBLEM_NOT_RESOLVABLE,
+	PROBLEM_QUERY_MALFORMED,
+	PROBLEM_UNAUTHENTICATED,
+	PROBLEM_OVERLOADED,
+	PROBLEM_COUNT,
+};
+
+struct problem_kind {
+	const char *slug; /* urn:counterfoil:problem:<slug> */
+	int status;
+	const char *title; /* the same for every occurrence */
+	enum advice advice;
+	int after_s;	  /* seconds before that; 0: at once, or never */
+	const char *help; /* for the help page: what it means, what to do */
+};
+const struct problem_kind *problem_kind(enum problem problem);
+
+/* One occurrence. Zero what does not apply; after_s counts from 0, -1 is the kind's own. */
+struct problem_facts {
+	enum problem problem;
+	int status;		       /* 0: the kind's own */
+	int after_s;		       /* seconds; -1: the kind's own */
+	const char *detail;	       /* this occurrence's own sentence; NULL: none */
+	const struct operation_id *id; /* of the operation it is about; NULL: none */
+	enum operation_state state;    /* of that operation */
+};
+
+int problem_status(const struct problem_facts *facts);
+
+/* The body, appended to `body`. */
+void problem_write(struct buf *body, const struct problem_facts *facts);
+
+/* Its header lines: Content-Type, Cache-Control, Link, Retry-After where there is a wait. */
+void problem_headers(struct buf *headers, const struct problem_facts *facts);
+
+/* The page at /.counterfoil/help, as plain text. */
+struct settings;
+void problem_help(struct buf *body, const struct settings *settings);
+
+/* The nearest problem for a status that the codec refused with. */
+enum problem problem_of_status(int status);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * Paths and queries of the gate's own resources.
+ */
+#ifndef GATE_QUERY_H
+#define GATE_QUERY_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+#include <stdbool.h>
+
+/*
+ * The value of `name` in a query ("a=1&b=2"), decoded, in `mem`. False: it is not there, or
+ * cannot be decoded.
+ */
+bool query_value(struct str query, struct str name, struct arena *mem, struct str *out_value);
+
+/*
+ * Read the filters of a list (token, task, state, limit, cursor, and account when `may_choose`)
+ * into `command`. NULL, or a sentence that says which one is wrong.
+ */
+const char *query_list(struct str query, bool may_choose_account, struct arena *mem,
+		       struct store_command *command);
+
+/*
+ * "<prefix>/op_…" or "<prefix>/op_…/<verb>": the id and the verb (empty: none). False: neither.
+ */
+bool query_operation_path(struct str path, struct str prefix, struct operation_id *out_id,
+			  struct str *out_verb);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * One protected request on its way through the gate. Its fields are grouped by the step that
+ * fills them; everything lives until step_90_finish.
+ */
+#ifndef GATE_REQUEST_H
+#define GATE_REQUEST_H
+
+#include "gate/flow.h"
+#include "gate/gate.h"
+#include "gate/problem.h"
+
+enum { REQUEST_ID_MAX = 128 };
+
+struct request {
+	struct worker *worker;
+	struct generation *generation;
+	struct exchange *exchange;
+
+	/* the flow's */
+	enum step step;
+	bool is_waiting;       /* somebody will call flow_wake() */
+	struct loop_task soon; /* a wake that must not run inside its cause */
+
+	/* step_10_receive */
+	struct str request_id;
+	struct str task, task_step; /* the workflow's own ids */
+	struct str retry_of;
+	int64_t wait_until_ms; /* monotonic; 0: it does not wait for another attempt */
+
+	/* step_20_identify */
+	struct str account;
+	struct str token;
+
+	/* step_30_recognise */
+	struct hash fingerprint;
+	const struct http_refusal *body_refusal;
+
+	/* step_40_claim */
+	struct store_command command;
+	bool is_claimed; /* we hold it: it is ours to settle */
+	struct operation_id id;
+	uint32_t epoch;
+	enum operation_state state;
+	int64_t expires_ms;
+	bool has_operation; /* id, state and expires_ms are filled */
+
+	/* step_45_wait */
+	struct waiter waiter;
+	bool has_waiter; /* it is in the room */
+	bool is_leaving;
+
+	/* step_60_send */
+	struct call call;
+	bool is_call_open;
+	struct buf call_headers;
+	enum sending sending;
+	struct buf answer_body;	   /* what is to be kept, at most limits.max_response */
+	struct buf answer_headers; /* end-to-end lines, as they are kept */
+	struct buf first_headers;  /* those that only the first caller gets */
+	struct hasher digest;	   /* of the answer's body so far */
+	bool is_streaming;	   /* the answer is over the limit: passed on, not kept */
+
+	/* step_70_settle */
+	enum operation_event event;
+	bool must_settle; /* the store could not; the caller has been answered */
+	int64_t settle_pause_ms;
+	struct loop_timer pause;
+
+	/* step_80_answer */
+	enum outcome outcome;	      /* 0: none was reached */
+	struct problem_facts problem; /* problem.problem 0: the answer is the upstream's */
+	char detail[256];	      /* for the problem */
+	int status;
+	struct str headers; /* lines */
+	struct str body;
+	bool is_replay;
+	bool is_piping; /* pieces of the answer go through */
+	bool is_full;	/* the client takes no more at the moment */
+	enum delivery delivery;
+};
+
+/* Answer with a problem. `detail` is a constant text, or lives in the request. */
+enum step request_problem(struct request *request, enum problem problem, const char *detail);
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * The status resource.
+ *
+ * Every look-up is limited to the caller's own account inside the store; for anybody else an
+ * operation is simply not there (404). With ?wait=N the answer waits for the operation's end,
+ * in the same waiting room as duplicates do.
+ */
+#include "gate/status.h"
+
+#include "gate/account.h"
+#include "gate/headers.h"
+#include "gate/operation_json.h"
+#include "gate/problem.h"
+#include "gate/query.h"
+
+#include "base/err.h"
+
+enum { STATUS_HEAD_MAX = 256 * 1024, STATUS_BODY_MAX = 4 * 1024 * 1024 };
+
+#define PREFIX	   "/.counterfoil"
+#define OPERATIONS PREFIX "/operations"
+
+struct inquiry {
+	struct worker *worker;
+	struct generation *generation;
+	struct exchange *exchange;
+	struct str account;
+	struct operation_id id;
+	struct str verb;       /* "", "response", "cancel" */
+	int64_t wait_until_ms; /* monotonic; 0: answer at once */
+	struct store_command command;
+	struct waiter waiter;
+	bool has_waiter, is_leaving, is_gone;
+};
+
+bool status_is_ours(struct str path)
+{
+	return str_equal(path, STR(PREFIX)) || str_starts_with(path, STR(PREFIX "/"));
+}
+
+/* Answering. */
+
+static void answer(struct inquiry *inquiry, int status, struct str headers, struct buf *body)
+{
+	if (body->is_spoiled)
+		exchange_abort(inquiry->exchange);
+	else
+		exchange_answer(inquiry->exchange, status, headers, buf_str(body));
+	buf_fini(body);
+}
+
+static void answer_problem(struct inquiry *inquiry, enum problem problem, const char *detail)
+{
+	const struct store_operation *operation = &inquiry->command.operation;
+	const struct problem_facts facts = {
+		.problem = problem,
+		.detail = detail,
+		.after_s = -1,
+		.id = operation->state ? &operation->id : NULL,
+		.state = operation->state,
+	};
+	struct buf headers, body;
+
+	buf_init(&headers, STATUS_HEAD_MAX);
+	buf_init(&body, STATUS_BODY_MAX);
+	problem_headers(&headers, &facts);
+	problem_write(&body, &facts);
+	metrics_add(&inquiry->worker->metrics.problems[problem], 1);
+	answer(inquiry, problem_status(&facts), buf_str(&headers), &body);
+	buf_fini(&headers);
+}
+
+#define JSON_HEADERS STR("Content-Type: application/json\r\nCache-Control: no-store\r\n")
+
+static void answer_operation(struct inquiry *inquiry)
+{
+	const struct store_command *command = &inquiry->command;
+	struct json_writer json;
+	struct buf body;
+
+	buf_init(&body, STATUS_BODY_MAX);
+	json_writer_init(&json, &body);
+	operation_json(&json, &command->operation, command->attempts, command->attempt_count, true);
+	answer(inquiry, 200, JSON_HEADERS, &body);
+}
+
+/* The kept answer, verbatim. */
+static void answer_response(struct inquiry *inquiry)
+{
+	const struct store_operation *operation = &inquiry->command.operation;
+	char id[OPERATION_ID_TEXT + 1];
+	struct buf headers;
+
+	if (!operation->answer.status) {
+		answer_problem(inquiry, PROBLEM_NOT_FOUND,
+			       operation_is_open(operation->state)
+				       ? "The operation has not ended; there is no answer yet."
+				       : "The operation ended without an answer of the service.");
+		return;
+	}
+	if (!operation->answer.is_kept) {
+		answer_problem(inquiry, PROBLEM_RESPONSE_NOT_RETAINED, NULL);
+		return;
+	}
+	operation_id_write(&operation->id, id);
+	buf_init(&headers, STATUS_HEAD_MAX);
+	buf_append_str(&headers, operation->answer.headers);
+	http_write_field(&headers, STR("Operation-Id"), str_from(id));
+	http_write_field(&headers, STR("Operation-State"),
+			 str_from(operation_state_name(operation->state)));
+	buf_append_str(&headers, STR("Idempotent-Replayed: true\r\n"));
+	headers_expose(operation->answer.headers, &headers);
+	exchange_answer(inquiry->exchange, operation->answer.status, buf_str(&headers),
+			operation->answer.body);
+	buf_fini(&headers);
+}
+
+static void answer_list(struct inquiry *inquiry)
+{
+	struct json_writer json;
+	struct buf body;
+
+	buf_init(&body, STATUS_BODY_MAX);
+	json_writer_init(&json, &body);
+	operation_list_json(&json, &inquiry->command, true);
+	answer(inquiry, 200, JSON_HEADERS, &body);
+}
+
+/* Asking. */
+
+static void ask(struct inquiry *inquiry, store_done done)
+{
+	inquiry->command.mem = &inquiry->exchange->mem;
+	inquiry->command.done = done;
+	inquiry->command.owner = inquiry;
+	gate_ask(&inquiry->worker->station, &inquiry->command);
+}
+
+/* True: the command was answered otherwise, and so is the inquiry. */
+static bool failed(struct inquiry *inquiry)
+{
+	switch (inquiry->command.result) {
+	case 0:
+		return false;
+	case STORE_ABSENT:
+		inquiry->command.operation.state = 0;
+		answer_problem(inquiry, PROBLEM_NOT_FOUND, "There is no such operation.");
+		return true;
+	case STORE_LOST:
+		answer_problem(inquiry, PROBLEM_NOT_CANCELLABLE, NULL);
+		return true;
+	default:
+		inquiry->command.operation.state = 0;
+		answer_problem(inquiry, PROBLEM_STORE_UNAVAILABLE, NULL);
+		return true;
+	}
+}
+
+static void find(struct inquiry *inquiry);
+
+static void woken(struct waiter *waiter)
+{
+	struct inquiry *inquiry = list_entry(waiter, struct inquiry, waiter);
+
+	inquiry->wait_until_ms = 0;
+	inquiry->is_leaving = true;
+	waiting_leave(&inquiry->worker->gate->waiting, waiter);
+}
+
+static void left(struct waiter *waiter)
+{
+	struct inquiry *inquiry = list_entry(waiter, struct inquiry, waiter);
+
+	inquiry->has_waiter = false;
+	find(inquiry);
+}
+
+/* True: it waits, or looks once more before it does. */
+static bool wait_for_end(struct inquiry *inquiry)
+{
+	struct loop *loop = inquiry->exchange->loop;
+	unsigned max = inquiry->generation->settings->tokens.max_waiters;
+
+	if (inquiry->has_waiter) {
+		waiting_sit(&inquiry->waiter, inquiry->wait_until_ms - loop->now_ms);
+		return true;
+	}
+	inquiry->waiter.woken = woken;
+	inquiry->waiter.left = left;
+	if (!waiting_enter(&inquiry->worker->gate->waiting, &inquiry->waiter, loop, &inquiry->id,
+			   max))
+		return false;
+	inquiry->has_waiter = true;
+	find(inquiry);
+	return true;
+}
+
+static void found(struct store_command *command)
+{
+	struct inquiry *inquiry = command->owner;
+	bool is_open = command->result == 0 && operation_is_open(command->operation.state);
+	bool may_wait = inquiry->wait_until_ms > inquiry->exchange->loop->now_ms;
+
+	if (is_open && may_wait && !inquiry->exchange->is_gone && wait_for_end(inquiry))
+		return;
+	if (inquiry->has_waiter) {
+		woken(&inquiry->waiter);
+		return;
+	}
+	if (failed(inquiry))
+		return;
+	if (inquiry->verb.len)
+		answer_response(inquiry);
+	else
+		answer_operation(inquiry);
+}
+
+static void find(struct inquiry *inquiry)
+{
+	inquiry->command = (struct store_command){
+		.kind = STORE_FIND,
+		.by_id = true,
+		.operation = {.id = inquiry->id, .account = inquiry->account},
+	};
+	ask(inquiry, found);
+}
+
+static void cancelled(struct store_command *command)
+{
+	struct inquiry *inquiry = command->owner;
+
+	if (failed(inquiry))
+		return;
+	waiting_call(&inquiry->worker->gate->waiting, &inquiry->id);
+	answer_operation(inquiry);
+}
+
+static void cancel(struct inquiry *inquiry)
+{
+	inquiry->command = (struct store_command){
+		.kind = STORE_MOVE,
+		.event = EVENT_CANCELLED,
+		.any_epoch = true,
+		.retention_ms = inquiry->generation->settings->tokens.retention_ms,
+		.operation =
+			{
+				.id = inquiry->id,
+				.account = inquiry->account,
+				.reason = STR("cancelled by its caller"),
+				.decided_by = STR("caller"),
+			},
+	};
+	ask(inquiry, cancelled);
+}
+
+static void listed(struct store_command *command)
+{
+	if (!failed(command->owner))
+		answer_list(command->owner);
+}
+
+static void list(struct inquiry *inquiry)
+{
+	const char *wrong;
+
+	inquiry->command = (struct store_command){.kind = STORE_LIST};
+	wrong = query_list(inquiry->exchange->request.parts.query, false, &inquiry->exchange->mem,
+			   &inquiry->command);
+	if (wrong) {
+		answer_problem(inquiry, PROBLEM_QUERY_MALFORMED, wrong);
+		return;
+	}
+	inquiry->command.filter_account = inquiry->account;
+	ask(inquiry, listed);
+}
+
+static void help(struct inquiry *inquiry)
+{
+	struct buf body;
+
+	buf_init(&body, STATUS_BODY_MAX);
+	problem_help(&body, inquiry->generation->settings);
+	answer(inquiry, 200, STR("Content-Type: text/plain; charset=utf-8\r\n"), &body);
+}
+
+static void actions(struct inquiry *inquiry)
+{
+	struct buf body;
+
+	buf_init(&body, STATUS_BODY_MAX);
+	buf_append_str(&body, STR("{\"actions\":[]}"));
+	answer(inquiry, 200, JSON_HEADERS, &body);
+}
+
+/* Routing. */
+
+static void read_wait(struct inquiry *inquiry)
+{
+	struct exchange *exchange = inquiry->exchange;
+	int64_t max_ms = inquiry->generation->settings->tokens.max_wait_ms;
+	uint64_t seconds;
+	int64_t ms;
+	struct str value;
+
+	if (!query_value(exchange->request.parts.query, STR("wait"), &exchange->mem, &value) ||
+	    !str_to_u64(value, UINT32_MAX, &seconds))
+		return;
+	ms = (int64_t)seconds * 1000;
+	inquiry->wait_until_ms = exchange->loop->now_ms + (ms < max_ms ? ms : max_ms);
+}
+
+static void route_operation(struct inquiry *inquiry)
+{
+	bool is_post = str_equal(inquiry->exchange->request.method, STR("POST"));
+	bool is_cancel = str_equal(inquiry->verb, STR("cancel"));
+
+	if (inquiry->verb.len && !is_cancel && !str_equal(inquiry->verb, STR("response"))) {
+		answer_problem(inquiry, PROBLEM_NOT_FOUND, NULL);
+	} else if (is_post != is_cancel) {
+		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED,
+			       is_cancel ? "Use POST." : "Use GET.");
+	} else if (is_cancel) {
+		cancel(inquiry);
+	} else {
+		read_wait(inquiry);
+		find(inquiry);
+	}
+}
+
+static void route(struct inquiry *inquiry)
+{
+	struct http_request *request = &inquiry->exchange->request;
+	struct str path = request->parts.path;
+	bool is_get =
+		str_equal(request->method, STR("GET")) || str_equal(request->method, STR("HEAD"));
+
+	if (query_operation_path(path, STR(OPERATIONS), &inquiry->id, &inquiry->verb))
+		route_operation(inquiry);
+	else if (!is_get)
+		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
+	else if (str_equal(path, STR(OPERATIONS)))
+		list(inquiry);
+	else if (str_equal(path, STR(PREFIX "/help")))
+		help(inquiry);
+	else if (str_equal(path, STR(PREFIX "/actions")))
+		actions(inquiry);
+	else
+		answer_problem(inquiry, PROBLEM_NOT_FOUND, NULL);
+}
+
+/* Its life. */
+
+static void collected(struct exchange *exchange, const struct http_refusal *refusal)
+{
+	struct inquiry *inquiry = exchange->owner;
+
+	if (refusal)
+		answer_problem(inquiry, problem_of_status(refusal->status), refusal->detail);
+	else
+		route(inquiry);
+}
+
+static void gone(struct exchange *exchange)
+{
+	struct inquiry *inquiry = exchange->owner;
+
+	if (inquiry->has_waiter && inquiry->waiter.is_sitting && !inquiry->is_leaving) {
+		loop_timer_cancel(&inquiry->waiter.timer);
+		woken(&inquiry->waiter);
+	}
+}
+
+static void finished(struct exchange *exchange, enum delivery delivery)
+{
+	struct inquiry *inquiry = exchange->owner;
+	struct generation *generation = inquiry->generation;
+
+	exchange_release(exchange);
+	generation_drop(generation);
+}
+
+static const struct exchange_events events = {
+	.collected = collected,
+	.gone = gone,
+	.finished = finished,
+};
+
+enum { STATUS_REQUEST_MAX = 16 * 1024 };
+
+static struct inquiry *inquiry_new(struct worker *worker, struct exchange *exchange)
+{
+	struct inquiry *inquiry = arena_zalloc(&exchange->mem, sizeof(*inquiry));
+	struct str account = account_of(exchange);
+
+	if (!inquiry || !account.at) {
+		exchange_abort(exchange);
+		return NULL;
+	}
+	inquiry->worker = worker;
+	inquiry->generation = worker->generation;
+	inquiry->exchange = exchange;
+	inquiry->account = account;
+	exchange->owner = inquiry;
+	exchange->events = &events;
+	generation_hold(inquiry->generation);
+	return inquiry;
+}
+
+void status_begin(struct worker *worker, struct exchange *exchange)
+{
+	if (inquiry_new(worker, exchange))
+		exchange_collect(exchange, STATUS_REQUEST_MAX);
+}
+
+void status_deny(struct worker *worker, struct exchange *exchange)
+{
+	struct inquiry *inquiry = inquiry_new(worker, exchange);
+
+	if (inquiry)
+		answer_problem(inquiry, PROBLEM_UNDECLARED, NULL);
+}

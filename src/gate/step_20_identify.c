@@ -1,0 +1,46 @@
+/*
+ * Identify: in whose name, under which token. Both come from the head, so that a request
+ * which has neither is refused before its body is read.
+ */
+#include "gate/account.h"
+#include "gate/headers.h"
+#include "gate/request.h"
+
+#include "core/token.h"
+
+static enum step read_token(struct request *request)
+{
+	const struct http_request *http = &request->exchange->request;
+	struct str header = request->generation->settings->tokens.header;
+	const char *detail;
+	int r;
+
+	switch (http_field_count(http->fields, http->field_count, header)) {
+	case 0:
+		snprintf(request->detail, sizeof(request->detail),
+			 "Send the header %.*s with a token of your own for this action.",
+			 STR_ARG(header));
+		return request_problem(request, PROBLEM_KEY_MISSING, request->detail);
+	case 1:
+		break;
+	default:
+		snprintf(request->detail, sizeof(request->detail),
+			 "The header %.*s stands more than once; send it once.", STR_ARG(header));
+		return request_problem(request, PROBLEM_KEY_MALFORMED, request->detail);
+	}
+	r = token_read(headers_value(http, header), &request->exchange->mem, &request->token,
+		       &detail);
+	if (r == TOKEN_MALFORMED)
+		return request_problem(request, PROBLEM_KEY_MALFORMED, detail);
+	if (r < 0)
+		return request_problem(request, PROBLEM_OVERLOADED, NULL);
+	return STEP_RECOGNISE;
+}
+
+enum step step_identify(struct request *request)
+{
+	request->account = account_of(request->exchange);
+	if (!request->account.at || !request->request_id.len)
+		return request_problem(request, PROBLEM_OVERLOADED, NULL);
+	return read_token(request);
+}

@@ -1,0 +1,67 @@
+/*
+ * Recognise: read the body and say what this request is, so that the same one is known again.
+ */
+#include "gate/headers.h"
+#include "gate/request.h"
+
+#include "core/fingerprint.h"
+
+#include <stdio.h>
+
+enum step step_recognise_start(struct request *request)
+{
+	exchange_collect(request->exchange, request->generation->settings->limits.max_body);
+	return FLOW_WAITS;
+}
+
+static enum step refuse_body(struct request *request, const struct http_refusal *refusal)
+{
+	request_problem(request, problem_of_status(refusal->status), refusal->detail);
+	request->problem.status = refusal->status;
+	return STEP_ANSWER;
+}
+
+static int compute(struct request *request, struct fingerprint_error *error)
+{
+	const struct http_request *http = &request->exchange->request;
+	const struct fingerprint_request facts = {
+		.account = request->account,
+		.method = http->method,
+		.path = http->parts.path,
+		.query = http->parts.query,
+		.has_query = http->parts.has_query,
+		.content_type = headers_value(http, STR("Content-Type")),
+		.content_encoding = headers_value(http, STR("Content-Encoding")),
+		.body = request->exchange->body_text,
+		.max_body = request->generation->settings->limits.max_body,
+	};
+
+	return fingerprint_of(&facts, &request->exchange->mem, &request->fingerprint, error);
+}
+
+enum step step_recognise_finish(struct request *request)
+{
+	struct fingerprint_error error;
+	enum problem problem;
+
+	if (request->body_refusal)
+		return refuse_body(request, request->body_refusal);
+	switch (compute(request, &error)) {
+	case 0:
+		return STEP_CLAIM;
+	case FINGERPRINT_REFUSED:
+		problem = PROBLEM_BODY_MALFORMED;
+		break;
+	case FINGERPRINT_TOO_LARGE:
+		problem = PROBLEM_BODY_TOO_LARGE;
+		break;
+	case FINGERPRINT_CODING:
+		problem = PROBLEM_CODING_UNKNOWN;
+		break;
+	default:
+		return request_problem(request, PROBLEM_OVERLOADED,
+				       "The request needs more memory than limits.request_memory.");
+	}
+	snprintf(request->detail, sizeof(request->detail), "%s", error.detail);
+	return request_problem(request, problem, request->detail);
+}

@@ -1,0 +1,144 @@
+/*
+ * Answer: tell the caller, with the operation's headers on top.
+ *
+ * Three kinds: a problem of the gate's own, an answer that is whole (the upstream's first or
+ * its replay), and one too large to keep, which goes through in pieces as the client takes
+ * them. The answer is over when the client's socket has taken it all, or the client has gone.
+ */
+#include "gate/headers.h"
+#include "gate/request.h"
+
+enum { ANSWER_HEAD_MAX = 256 * 1024, PROBLEM_MAX = 8 * 1024 };
+
+static void operation_headers(const struct request *request, struct buf *out)
+{
+	char text[OPERATION_ID_TEXT + 1];
+
+	if (request->has_operation) {
+		operation_id_write(&request->id, text);
+		http_write_field(out, STR("Operation-Id"), str_from(text));
+		http_write_field(out, STR("Operation-State"),
+				 str_from(operation_state_name(request->state)));
+	}
+	if (request->outcome)
+		http_write_field(out, STR("Operation-Outcome"),
+				 str_from(outcome_name(request->outcome)));
+	if (request->has_operation) {
+		time_format(request->expires_ms, text);
+		http_write_field(out, STR("Operation-Expires"), str_from(text));
+	}
+	if (request->is_replay)
+		buf_append_str(out, STR("Idempotent-Replayed: true\r\n"));
+	http_write_field(out, STR("X-Request-Id"), request->request_id);
+}
+
+/* The first caller gets all that the service said; a replay what was kept of it. */
+static void answer_headers(const struct request *request, struct buf *out)
+{
+	buf_append_str(out, request->headers);
+	if (request->is_claimed)
+		buf_append_str(out, buf_str(&request->first_headers));
+	buf_append_str(out, STR("Via: 1.1 counterfoil\r\n"));
+	headers_expose(request->headers, out);
+	operation_headers(request, out);
+}
+
+/* The Location of an answer that is not kept leads to what it made. */
+static void kept_location(struct str lines, struct buf *out)
+{
+	struct http_field field;
+
+	while (http_next_line(&lines, &field)) {
+		if (str_equal_nocase(field.name, STR("Location")))
+			http_write_field(out, field.name, field.value);
+	}
+}
+
+static void answer_problem(struct request *request)
+{
+	struct buf headers, body;
+
+	buf_init(&headers, ANSWER_HEAD_MAX);
+	buf_init(&body, PROBLEM_MAX);
+	if (request->has_operation) {
+		request->problem.id = &request->id;
+		request->problem.state = request->state;
+	}
+	problem_headers(&headers, &request->problem);
+	if (request->problem.problem == PROBLEM_RESPONSE_NOT_RETAINED)
+		kept_location(request->headers, &headers);
+	operation_headers(request, &headers);
+	problem_write(&body, &request->problem);
+	metrics_add(&request->worker->metrics.problems[request->problem.problem], 1);
+	exchange_answer(request->exchange, problem_status(&request->problem), buf_str(&headers),
+			buf_str(&body));
+	buf_fini(&headers);
+	buf_fini(&body);
+}
+
+static void start_piping(struct request *request, struct str headers)
+{
+	request->is_piping = true;
+	exchange_start(request->exchange, request->status, headers, request->call.answer_length);
+	request->is_full = !exchange_write(request->exchange, buf_str(&request->answer_body));
+	if (!request->is_call_open)
+		step_answer_data_end(request, request->sending);
+	else if (!request->is_full)
+		call_resume(&request->call);
+}
+
+static void answer_upstream(struct request *request)
+{
+	struct buf headers;
+
+	buf_init(&headers, ANSWER_HEAD_MAX);
+	answer_headers(request, &headers);
+	if (headers.is_spoiled)
+		exchange_abort(request->exchange);
+	else if (request->is_streaming)
+		start_piping(request, buf_str(&headers));
+	else
+		exchange_answer(request->exchange, request->status, buf_str(&headers),
+				request->body);
+	buf_fini(&headers);
+}
+
+enum step step_answer_start(struct request *request)
+{
+	if (request->problem.problem)
+		answer_problem(request);
+	else
+		answer_upstream(request);
+	return FLOW_WAITS;
+}
+
+enum step step_answer_finish(struct request *request)
+{
+	return request->must_settle ? STEP_PAUSE : STEP_FINISH;
+}
+
+bool step_answer_data(struct request *request, struct str piece)
+{
+	if (!request->is_piping || request->is_full)
+		return false;
+	hasher_add(&request->digest, piece.at, piece.len);
+	request->is_full = !exchange_write(request->exchange, piece);
+	return true;
+}
+
+void step_answer_data_end(struct request *request, enum sending sending)
+{
+	if (!request->is_piping)
+		return; /* start_piping() will see it */
+	if (sending == SENDING_ANSWERED)
+		exchange_end(request->exchange);
+	else
+		exchange_abort(request->exchange);
+}
+
+void step_answer_drained(struct request *request)
+{
+	request->is_full = false;
+	if (request->is_piping && request->is_call_open)
+		call_resume(&request->call);
+}

@@ -1,0 +1,118 @@
+/*
+ * Finish: what is to be remembered of this attempt, and the end of its memory.
+ *
+ * The attempt that settled its operation is in the store already; those that met what was
+ * there are noted now. One line in the log says it all, without anything secret.
+ */
+#include "gate/request.h"
+
+#include "base/err.h"
+
+static void finish_call(struct request *request)
+{
+	call_fini(&request->call);
+	buf_fini(&request->call_headers);
+	buf_fini(&request->answer_headers);
+	buf_fini(&request->first_headers);
+	buf_fini(&request->answer_body);
+}
+
+static void note_attempt(struct request *request)
+{
+	struct gate *gate = request->worker->gate;
+	const struct store_attempt attempt = {
+		.at_ms = env_wall_ms(gate->env),
+		.outcome = request->outcome,
+		.task = request->task,
+		.step = request->task_step,
+		.request_id = request->request_id,
+		.delivered = request->delivery,
+	};
+
+	if (request->has_operation && !request->is_claimed && request->outcome)
+		store_note(gate->store, &request->id, &attempt);
+}
+
+static void count(struct request *request)
+{
+	struct metrics *metrics = &request->worker->metrics;
+	const struct exchange *exchange = request->exchange;
+
+	metrics_add(&metrics->outcomes[request->outcome], 1);
+	if (request->delivery == DELIVERY_FAILED)
+		metrics_add(&metrics->undelivered, 1);
+	histogram_add(&metrics->request,
+		      env_monotonic_us(request->worker->gate->env) - exchange->began_us);
+}
+
+static void log_operation(struct log_line *line, const struct request *request)
+{
+	char id[OPERATION_ID_TEXT + 1];
+
+	if (request->outcome)
+		log_text(line, "outcome", outcome_name(request->outcome));
+	if (!request->has_operation)
+		return;
+	operation_id_write(&request->id, id);
+	log_text(line, "operation", id);
+	log_text(line, "state", operation_state_name(request->state));
+}
+
+static void log_request(const struct request *request)
+{
+	const struct exchange *exchange = request->exchange;
+	const struct gate *gate = request->worker->gate;
+	struct log_line line;
+
+	if (!request->generation->settings->log.requests)
+		return;
+	log_begin(&line, gate->log, LOG_INFO, "request");
+	log_str(&line, "method", exchange->request.method);
+	log_str(&line, "path", exchange->request.parts.path);
+	log_int(&line, "status", exchange->status);
+	log_operation(&line, request);
+	if (request->problem.problem)
+		log_text(&line, "problem", problem_kind(request->problem.problem)->slug);
+	if (request->account.len)
+		log_str(&line, "account", str_of(request->account.at, 12));
+	log_str(&line, "request_id", request->request_id);
+	log_text(&line, "client", exchange->peer);
+	log_int(&line, "bytes_in", (int64_t)exchange->body.seen);
+	log_int(&line, "bytes_out", (int64_t)exchange->answer_bytes);
+	log_int(&line, "duration_us", env_monotonic_us(gate->env) - exchange->began_us);
+	if (request->call.client)
+		log_int(&line, "upstream_us", request->call.duration_us);
+	if (request->delivery != DELIVERY_NOT_KNOWN)
+		log_bool(&line, "delivered", request->delivery == DELIVERY_DONE);
+	log_end(&line);
+}
+
+static enum step end_request(struct request *request)
+{
+	struct generation *generation = request->generation;
+	struct exchange *exchange = request->exchange;
+
+	note_attempt(request);
+	count(request);
+	log_request(request);
+	if (request->call.client)
+		finish_call(request);
+	loop_task_cancel(&request->soon);
+	exchange_release(exchange);
+	generation_drop(generation);
+	return FLOW_ENDS;
+}
+
+/* A call that nobody listens to any more (its client has gone) is ended first. */
+enum step step_finish_start(struct request *request)
+{
+	if (!request->is_call_open)
+		return end_request(request);
+	call_cancel(&request->call);
+	return FLOW_WAITS;
+}
+
+enum step step_finish_finish(struct request *request)
+{
+	return end_request(request);
+}

@@ -1,0 +1,356 @@
+/*
+ * A worker: one loop, its listener, its upstream clients, its requests; and the station, a
+ * loop that can ask the store.
+ */
+#include "gate/account.h"
+#include "gate/flow.h"
+#include "gate/gate.h"
+#include "gate/headers.h"
+#include "gate/pass.h"
+#include "gate/problem.h"
+#include "gate/status.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+enum { REFUSAL_MAX = 8 * 1024, EXCHANGE_FIXED_MEMORY = 256 * 1024 };
+
+/* Stations. */
+
+static void answers_came(uv_async_t *async)
+{
+	struct station *station = async->data;
+
+	store_deliver(&station->inbox);
+}
+
+static void wake_station(struct store_inbox *inbox)
+{
+	struct station *station = inbox->owner;
+
+	uv_async_send(&station->answers);
+}
+
+int station_init(struct station *station, struct gate *gate)
+{
+	int r = loop_init(&station->loop, gate->env, gate->log);
+
+	if (r != 0)
+		return r;
+	station->gate = gate;
+	station->inbox = (struct store_inbox){.wake = wake_station, .owner = station};
+	require(uv_async_init(&station->loop.uv, &station->answers, answers_came) == 0);
+	station->answers.data = station;
+	return 0;
+}
+
+void gate_ask(struct station *station, struct store_command *command)
+{
+	command->home = &station->inbox;
+	store_submit(station->gate->store, command);
+}
+
+/* Generations. */
+
+static int load_tls(struct settings_hold *hold, char *why, size_t why_size)
+{
+	const struct settings_tls *tls = &hold->settings->tls;
+
+	if (!tls->certificate.len)
+		return 0;
+	return tls_context_new(tls->certificate.at, tls->key.at, &hold->tls, why, why_size);
+}
+
+int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
+		      size_t why_size)
+{
+	struct settings_hold *hold = calloc(1, sizeof(*hold));
+	int r;
+
+	if (!hold) {
+		settings_free(settings);
+		return fail(FAIL_MEMORY);
+	}
+	hold->settings = settings;
+	atomic_init(&hold->holders, 1);
+	r = load_tls(hold, why, why_size);
+	if (r != 0) {
+		settings_hold_drop(hold);
+		return r;
+	}
+	*out_hold = hold;
+	return 0;
+}
+
+void settings_hold_drop(struct settings_hold *hold)
+{
+	if (!hold || atomic_fetch_sub(&hold->holders, 1) != 1)
+		return;
+	tls_context_free(hold->tls);
+	settings_free(hold->settings);
+	free(hold);
+}
+
+static void generation_free(struct generation *generation)
+{
+	for (size_t i = 0; i < generation->settings->upstream_count; i++)
+		client_release(generation->clients[i]);
+	free(generation->clients);
+	settings_hold_drop(generation->hold);
+	free(generation);
+}
+
+static size_t share(size_t whole, unsigned workers)
+{
+	size_t part = (whole + workers - 1) / workers;
+
+	return part ? part : 1;
+}
+
+static int make_clients(struct generation *generation, unsigned workers)
+{
+	const struct settings *settings = generation->settings;
+
+	for (size_t i = 0; i < settings->upstream_count; i++) {
+		const struct settings_upstream *upstream = &settings->upstreams[i];
+		const struct client_settings wanted = {
+			.url = upstream->url.text.at,
+			.base_path = upstream->url.base_path,
+			.ca_file = upstream->ca_file.len ? upstream->ca_file.at : NULL,
+			.verify = upstream->verify,
+			.timeout_ms = upstream->timeout_ms,
+			.connect_timeout_ms = upstream->connect_timeout_ms,
+			.max_connections = share(upstream->max_connections, workers),
+		};
+		int r = client_new(&generation->worker->station.loop, &wanted,
+				   &generation->clients[i]);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+/* `hold` is taken, also on failure. */
+static struct generation *generation_new(struct worker *worker, struct settings_hold *hold)
+{
+	struct generation *generation = calloc(1, sizeof(*generation));
+
+	if (generation)
+		generation->clients =
+			calloc(hold->settings->upstream_count, sizeof(*generation->clients));
+	if (!generation || !generation->clients) {
+		free(generation);
+		settings_hold_drop(hold);
+		return NULL;
+	}
+	generation->worker = worker;
+	generation->hold = hold;
+	generation->settings = hold->settings;
+	if (make_clients(generation, worker->gate->worker_count) != 0) {
+		generation_free(generation);
+		return NULL;
+	}
+	return generation;
+}
+
+void generation_hold(struct generation *generation)
+{
+	generation->requests++;
+	generation->worker->requests++;
+}
+
+void generation_drop(struct generation *generation)
+{
+	require(generation->requests > 0);
+	generation->requests--;
+	generation->worker->requests--;
+	if (generation->is_retired && generation->requests == 0)
+		generation_free(generation);
+}
+
+/* Serving. */
+
+static bool is_write(struct str method)
+{
+	return !str_equal(method, STR("GET")) && !str_equal(method, STR("HEAD")) &&
+	       !str_equal(method, STR("OPTIONS")) && !str_equal(method, STR("TRACE"));
+}
+
+/* A PUT or DELETE is protected when it brings a token; a protected method may go without. */
+static bool is_protected(const struct settings *settings, const struct http_request *request)
+{
+	bool has_token = http_field_find(request->fields, request->field_count,
+					 settings->tokens.header) != NULL;
+
+	if (settings->undeclared == SETTINGS_UNDECLARED_PASS)
+		return false;
+	if (settings_protects(settings, request->method))
+		return has_token || settings->tokens.required;
+	return has_token && (str_equal(request->method, STR("PUT")) ||
+			     str_equal(request->method, STR("DELETE")));
+}
+
+static void begin(struct service *service, struct exchange *exchange)
+{
+	struct worker *worker = list_entry(service, struct worker, service);
+	const struct settings *settings = worker->generation->settings;
+	const struct http_request *request = &exchange->request;
+
+	if (status_is_ours(request->parts.path))
+		status_begin(worker, exchange);
+	else if (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(request->method))
+		status_deny(worker, exchange);
+	else if (is_protected(settings, request))
+		flow_begin(worker, exchange);
+	else
+		pass_begin(worker, exchange);
+}
+
+static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
+		   struct buf *body)
+{
+	struct worker *worker = list_entry(service, struct worker, service);
+	const struct problem_facts facts = {
+		.problem = problem_of_status(refusal->status),
+		.status = refusal->status,
+		.detail = refusal->detail,
+		.after_s = -1,
+	};
+
+	metrics_add(&worker->metrics.problems[facts.problem], 1);
+	problem_headers(headers, &facts);
+	problem_write(body, &facts);
+}
+
+static struct server_limits limits_of(const struct settings *settings, unsigned workers)
+{
+	struct server_limits limits = {
+		.head = http_limits_default,
+		.connections = share(settings->limits.max_connections, workers),
+		.exchange_memory = settings->limits.request_memory + settings->limits.max_response +
+				   EXCHANGE_FIXED_MEMORY,
+		.head_timeout_ms = settings->limits.head_timeout_ms,
+		.idle_timeout_ms = settings->limits.idle_timeout_ms,
+		.body_timeout_ms = settings->limits.body_timeout_ms,
+	};
+
+	limits.head.head_bytes = settings->limits.max_head;
+	return limits;
+}
+
+static void copy_counters(struct loop_sweeper *sweeper, int64_t now_ms)
+{
+	struct worker *worker = list_entry(sweeper, struct worker, sweeper);
+	const struct server_counters *counters = &worker->server.counters;
+	struct metrics *metrics = &worker->metrics;
+
+	metrics_set(&metrics->connections_open, counters->open);
+	metrics_set(&metrics->connections_accepted, counters->accepted);
+	metrics_set(&metrics->connections_refused, counters->refused_full);
+	metrics_set(&metrics->messages_refused, counters->refused_messages);
+	metrics_set(&metrics->timeouts, counters->timed_out);
+	metrics_set(&metrics->requests_open, worker->requests);
+	if (worker->is_draining && !worker->is_drained && worker->requests == 0 &&
+	    server_is_idle(&worker->server)) {
+		worker->is_drained = true;
+		atomic_fetch_add(&worker->gate->drained_workers, 1);
+	}
+}
+
+int worker_start(struct worker *worker, struct gate *gate, unsigned index,
+		 struct sockaddr_storage *address, const char **why)
+{
+	struct settings_hold *hold = gate->hold;
+	struct server_limits limits = limits_of(hold->settings, gate->worker_count);
+	int r;
+
+	worker->gate = gate;
+	worker->index = index;
+	worker->service = (struct service){.begin = begin, .refuse = refuse};
+	*why = "out of memory";
+	r = station_init(&worker->station, gate);
+	if (r != 0)
+		return r;
+	atomic_fetch_add(&hold->holders, 1);
+	worker->generation = generation_new(worker, hold);
+	if (!worker->generation)
+		return fail(FAIL_MEMORY);
+	r = server_listen(&worker->server, &worker->station.loop, &worker->service, &limits,
+			  hold->tls, address, index > 0, why);
+	if (r != 0)
+		return r;
+	worker->sweeper.sweep = copy_counters;
+	loop_add_sweeper(&worker->station.loop, &worker->sweeper);
+	return loop_start(&worker->station.loop);
+}
+
+static void run_reload(struct loop_post *post)
+{
+	struct worker *worker = list_entry(post, struct worker, reload);
+	struct generation *old = worker->generation;
+	struct generation *next = generation_new(worker, worker->next_hold);
+	atomic_bool *is_reloading = &worker->is_reloading;
+
+	if (next) {
+		worker->generation = next;
+		worker->server.tls = next->hold->tls;
+		worker->server.limits = limits_of(next->settings, worker->gate->worker_count);
+		old->is_retired = true;
+		if (old->requests == 0)
+			generation_free(old);
+	}
+	atomic_store(is_reloading, false);
+}
+
+bool worker_reload(struct worker *worker, struct settings_hold *hold)
+{
+	if (atomic_exchange(&worker->is_reloading, true))
+		return false;
+	atomic_fetch_add(&hold->holders, 1);
+	worker->next_hold = hold;
+	worker->reload.run = run_reload;
+	loop_post(&worker->station.loop, &worker->reload);
+	return true;
+}
+
+static void run_drain(struct loop_post *post)
+{
+	struct worker *worker = list_entry(post, struct worker, drain);
+
+	worker->is_draining = true;
+	server_drain(&worker->server);
+}
+
+void worker_drain(struct worker *worker)
+{
+	worker->drain.run = run_drain;
+	loop_post(&worker->station.loop, &worker->drain);
+}
+
+static void run_stop(struct loop_post *post)
+{
+	loop_stop(&list_entry(post, struct worker, drain)->station.loop);
+}
+
+/*
+ * What still runs is left behind: its operations are `running` in the store, and the next
+ * gate will call them unknown.
+ */
+void worker_stop(struct worker *worker)
+{
+	worker->drain.run = run_stop;
+	loop_post(&worker->station.loop, &worker->drain);
+	loop_join(&worker->station.loop);
+}
+
+void worker_free(struct worker *worker)
+{
+	if (worker->server.loop)
+		server_close(&worker->server);
+	if (worker->generation && worker->requests == 0)
+		generation_free(worker->generation);
+	if (worker->requests == 0)
+		loop_fini(&worker->station.loop);
+}
