@@ -77,6 +77,7 @@ int command_misused(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* The commands, one a file. */
+extern const struct command command_serve;
 extern const struct command command_sandbox;
 extern const struct command command_op;
 extern const struct command command_config;

@@ -1,0 +1,173 @@
+/*
+ * Metrics as Prometheus text.
+ *
+ * Sums over the workers. Names follow the Prometheus rules: base units, `_total` for counters.
+ */
+#include "admin/admin.h"
+
+#include <stddef.h>
+
+static void describe(struct buf *out, const char *name, const char *type, const char *help)
+{
+	buf_printf(out, "# HELP counterfoil_%s %s\n# TYPE counterfoil_%s %s\n", name, help, name,
+		   type);
+}
+
+static uint64_t sum(const struct gate *gate, size_t offset)
+{
+	uint64_t total = 0;
+
+	for (unsigned i = 0; i < gate->worker_count; i++) {
+		const char *metrics = (const char *)&gate->workers[i].metrics;
+
+		total += metrics_get((const _Atomic uint64_t *)(const void *)(metrics + offset));
+	}
+	return total;
+}
+
+#define SUM(gate, member) sum((gate), offsetof(struct metrics, member))
+
+static void write_labelled(struct buf *out, const char *name, const char *label, const char *value,
+			   uint64_t number)
+{
+	buf_printf(out, "counterfoil_%s{%s=\"%s\"} %llu\n", name, label, value,
+		   (unsigned long long)number);
+}
+
+static void write_number(struct buf *out, const char *name, const char *type, const char *help,
+			 uint64_t number)
+{
+	describe(out, name, type, help);
+	buf_printf(out, "counterfoil_%s %llu\n", name, (unsigned long long)number);
+}
+
+static void write_requests(const struct gate *gate, struct buf *out)
+{
+	describe(out, "requests_total", "counter", "Protected requests by outcome.");
+	for (int i = OUTCOME_CREATED; i < OUTCOME_COUNT; i++)
+		write_labelled(out, "requests_total", "outcome", outcome_name((enum outcome)i),
+			       sum(gate, offsetof(struct metrics, outcomes) + (size_t)i * 8));
+	write_labelled(out, "requests_total", "outcome", "none",
+		       sum(gate, offsetof(struct metrics, outcomes)));
+	describe(out, "problems_total", "counter",
+		 "Answers that the gate made itself, by problem.");
+	for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
+		if (i == PROBLEM_OUTCOME_UNKNOWN_NOW)
+			continue;
+		write_labelled(out, "problems_total", "problem",
+			       problem_kind((enum problem)i)->slug,
+			       sum(gate, offsetof(struct metrics, problems) + (size_t)i * 8) +
+				       (i == PROBLEM_OUTCOME_UNKNOWN
+						? sum(gate, offsetof(struct metrics, problems) +
+								    PROBLEM_OUTCOME_UNKNOWN_NOW * 8)
+						: 0));
+	}
+}
+
+static void write_passed(const struct gate *gate, struct buf *out)
+{
+	static const char *const classes[] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
+
+	describe(out, "passed_total", "counter", "Unprotected requests by class of status.");
+	for (size_t i = 0; i < 6; i++)
+		write_labelled(out, "passed_total", "class", classes[i],
+			       sum(gate, offsetof(struct metrics, passed) + i * 8));
+	write_number(out, "passed_broken_total", "counter",
+		     "Unprotected requests broken off before their end.", SUM(gate, passed_broken));
+}
+
+static void write_gauges(const struct gate *gate, struct buf *out)
+{
+	write_number(out, "requests_open", "gauge", "Requests that have not ended.",
+		     SUM(gate, requests_open));
+	write_number(out, "waiters", "gauge", "Requests that wait for another attempt's end.",
+		     atomic_load(&((struct gate *)(uintptr_t)gate)->waiting.count));
+	write_number(out, "waiters_refused_total", "counter",
+		     "Requests that could not wait because the room was full.",
+		     SUM(gate, waiters_refused));
+	write_number(out, "undelivered_total", "counter", "Answers whose client had gone.",
+		     SUM(gate, undelivered));
+	write_number(out, "connections_open", "gauge", "Client connections.",
+		     SUM(gate, connections_open));
+	write_number(out, "connections_accepted_total", "counter", "Client connections so far.",
+		     SUM(gate, connections_accepted));
+	write_number(out, "connections_refused_total", "counter",
+		     "Client connections closed at once because of limits.max_connections.",
+		     SUM(gate, connections_refused));
+	write_number(out, "messages_refused_total", "counter",
+		     "Messages that were malformed, ambiguous or over a limit.",
+		     SUM(gate, messages_refused));
+	write_number(out, "timeouts_total", "counter", "Connections that were too slow.",
+		     SUM(gate, timeouts));
+}
+
+/* `count` buckets of which bucket i reaches to first_us × 2^i; one more may follow. */
+static void write_histogram(struct buf *out, const char *name, const char *help,
+			    const uint64_t *buckets, int count, double first, double sum_of_all,
+			    uint64_t over)
+{
+	uint64_t total = 0;
+	double bound = first;
+
+	describe(out, name, "histogram", help);
+	for (int i = 0; i < count; i++, bound *= 2) {
+		total += buckets[i];
+		buf_printf(out, "counterfoil_%s_bucket{le=\"%g\"} %llu\n", name, bound,
+			   (unsigned long long)total);
+	}
+	total += over;
+	buf_printf(out,
+		   "counterfoil_%s_bucket{le=\"+Inf\"} %llu\ncounterfoil_%s_sum %g\n"
+		   "counterfoil_%s_count %llu\n",
+		   name, (unsigned long long)total, name, sum_of_all, name,
+		   (unsigned long long)total);
+}
+
+static void write_latency(const struct gate *gate, struct buf *out, const char *name,
+			  const char *help, size_t offset)
+{
+	uint64_t buckets[METRICS_BUCKETS + 1];
+
+	for (size_t i = 0; i <= METRICS_BUCKETS; i++)
+		buckets[i] = sum(gate, offset + offsetof(struct histogram, buckets) + i * 8);
+	write_histogram(out, name, help, buckets, METRICS_BUCKETS, 250e-6,
+			(double)sum(gate, offset + offsetof(struct histogram, sum_us)) * 1e-6,
+			buckets[METRICS_BUCKETS]);
+}
+
+static void write_store(const struct gate *gate, struct buf *out)
+{
+	struct store_stats stats;
+
+	store_stats_read(gate->store, &stats);
+	write_histogram(out, "commit_seconds", "Time of one commit to the store.", stats.commit_us,
+			STORE_BUCKETS, 10e-6, (double)stats.commit_us_sum * 1e-6, 0);
+	write_histogram(out, "batch_commands", "Commands in one transaction.", stats.batch_sizes,
+			STORE_BUCKETS, 1, (double)stats.commands, 0);
+	write_number(out, "store_failures_total", "counter", "Batches that the store refused.",
+		     stats.failures);
+	write_number(out, "store_uncertain_total", "counter",
+		     "Commits that the store gave no answer to.", stats.uncertain);
+	write_number(out, "store_queue_depth", "gauge", "Commands that wait for the store.",
+		     stats.queue_depth);
+	write_number(out, "operations_purged_total", "counter", "Operations forgotten.",
+		     stats.purged);
+	write_number(out, "tombstones_dropped_total", "counter", "Tombstones forgotten.",
+		     stats.tombstones_dropped);
+	describe(out, "operations_open", "gauge", "Operations that have not ended, by state.");
+	for (int i = STATE_AWAITING_APPROVAL; i <= STATE_UNKNOWN; i++)
+		write_labelled(out, "operations_open", "state",
+			       operation_state_name((enum operation_state)i), stats.open[i]);
+}
+
+void admin_metrics(const struct gate *gate, struct buf *out)
+{
+	write_requests(gate, out);
+	write_passed(gate, out);
+	write_gauges(gate, out);
+	write_latency(gate, out, "upstream_seconds", "Time of protected calls to upstreams.",
+		      offsetof(struct metrics, upstream));
+	write_latency(gate, out, "request_seconds", "Time of protected requests as a whole.",
+		      offsetof(struct metrics, request));
+	write_store(gate, out);
+}
