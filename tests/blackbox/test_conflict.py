@@ -61,25 +61,30 @@ def test_another_body_after_not_sent(gate, upstream, path, token):
     assert upstream.effects(path) == 1
 
 
-@pytest.mark.parametrize('what', ['method', 'path', 'query', 'media type', 'no body'])
-def test_everything_that_is_the_intention_counts(gate, upstream, path, token, what):
-    # Shows that method, path, query, media type and an absent body each make another request.
-    first = gate.post(path, token, body=b'{"a":1}', headers={'Content-Type': 'application/json'})
-    method, target, body, media = 'POST', path, b'{"a":1}', {'Content-Type': 'application/json'}
-    if what == 'method':
-        method = 'PATCH'
-    elif what == 'path':
-        target += '/'
-    elif what == 'query':
-        target += '?'
-        target += 'a=1'
-    elif what == 'media type':
-        media = {'Content-Type': 'text/plain'}
-    else:
-        body = b''
-    assert_conflict(gate.request(method, target, token=token, body=body, headers=media),
+JSON, TEXT = {'Content-Type': 'application/json'}, {'Content-Type': 'text/plain'}
+OTHERS = {
+    'method': ('PATCH', '', b'1', JSON),
+    'path': ('POST', '/', b'1', JSON),
+    'query': ('POST', '?a=1', b'1', JSON),
+    'media type': ('POST', '', b'1', TEXT),
+}
+
+
+@pytest.mark.parametrize('other', OTHERS.values(), ids=OTHERS.keys())
+def test_everything_that_is_the_intention_counts(gate, upstream, path, token, other):
+    # Shows that method, path, query and media type each make another request.
+    method, more, body, media = other
+    first = gate.post(path, token, body=b'1', headers=JSON)
+    assert_conflict(gate.request(method, path + more, token=token, body=body, headers=media),
                     first.operation, 'completed')
     assert len(upstream.seen(path)) == 1 and upstream.seen(path + '/') == []
+
+
+def test_no_body_is_another_body(gate, upstream, path, token):
+    # Shows that an empty body is not the same as one that is there.
+    first = gate.post(path, token, body=b'1', headers=TEXT)
+    assert_conflict(gate.post(path, token, body=b'', headers=TEXT), first.operation, 'completed')
+    assert upstream.effects(path) == 1
 
 
 def test_a_waiting_conflict_does_not_wait(gate, upstream, path, token):

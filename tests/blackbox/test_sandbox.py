@@ -12,7 +12,6 @@ JSON = [('Content-Type', 'application/json')]
 BODIES = {
     'tickets': TICKET,
     'payments': b'{"amount": 1200, "currency": "EUR", "invoice_id": "i-1"}',
-    'refunds': b'{"payment_id": "p-1", "amount": 100, "currency": "EUR"}',
     'deployments': b'{"environment": "staging", "service": "web", "artifact": "sha256:' + b'a' * 64 + b'"}',
 }
 
@@ -56,6 +55,17 @@ def test_every_post_is_an_effect(sandbox, kind):
     assert first.json()['id'] != second.json()['id']
     assert sandbox.kinds()[kind] == 2
     assert sandbox.request('GET', f'/v1/{kind}').status == 200
+
+
+def test_refunds_are_of_payments(sandbox):
+    # Shows that a refund names a payment that is there, and is an effect each time.
+    def refund(of):
+        body = b'{"payment_id": "%s", "amount": 100, "currency": "EUR"}' % of.encode()
+        return sandbox.request('POST', '/v1/refunds', body)
+    assert refund('absent').status in (404, 422)
+    payment = sandbox.request('POST', '/v1/payments', BODIES['payments']).json()['id']
+    assert refund(payment).status == refund(payment).status == 201
+    assert sandbox.kinds()['refunds'] == 2
 
 
 @pytest.mark.parametrize('kind', ['tickets', 'payments'])

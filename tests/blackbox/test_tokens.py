@@ -16,7 +16,6 @@ MALFORMED = {
     'bytes over ASCII': b'caf\xc3\xa9',
     'bytes over ASCII, quoted': b'"caf\xc3\xa9"',
     'latin-1': b'caf\xe9',
-    'delete': b'a\x7fb',
     'open quote': b'"abc',
     'closing quote alone': b'abc"',
     'quote inside': b'"a"b"',
@@ -26,7 +25,8 @@ MALFORMED = {
     'bare list': b'abc, def',
     'parameters after a string': b'"abc" "def"',
 }
-CONTROL = {'NUL': b'a\x00b', 'escape character': b'a\x1bb', 'bell': b'\x07', 'vertical tab': b'a\x0bb'}
+CONTROL = {'NUL': b'a\x00b', 'escape character': b'a\x1bb', 'bell': b'\x07', 'delete': b'a\x7fb',
+           'vertical tab': b'a\x0bb'}
 
 
 def with_key(*lines):

@@ -110,7 +110,7 @@ class Connection:
 
     def read_response(self, method='GET', timeout=None):
         """The next final answer. Raises Closed, or TimeoutError when none came in time."""
-        deadline = time.monotonic() + (timeout or self.timeout)
+        deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
         interim = []
         while True:
             head = self._until(b'\r\n\r\n', deadline)

@@ -15,7 +15,9 @@ import time
 from .client import Connection
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-BINARY = pathlib.Path(os.environ.get('COUNTERFOIL_BINARY', ROOT / 'build' / 'counterfoil')).absolute()
+BUILT = [ROOT / 'build' / 'counterfoil', ROOT / 'build' / 'src' / 'cli' / 'counterfoil']
+BINARY = pathlib.Path(os.environ.get('COUNTERFOIL_BINARY') or
+                      next((f for f in BUILT if f.is_file()), BUILT[0])).absolute()
 ADDRESS = re.compile(r'(?:https?://)?(?:127\.0\.0\.1|localhost|\[::1\]):(\d+)')
 START_SECONDS = 20
 SANITIZERS = ('AddressSanitizer', 'LeakSanitizer', 'ThreadSanitizer', 'runtime error:')

@@ -1,0 +1,70 @@
+/*
+ * A store with a clock that stands still, and a loop of one inbox: what the tests of this
+ * folder share. world_hold() stops the store's thread, so that what is submitted until
+ * world_release() becomes one batch.
+ */
+#ifndef TESTS_STORE_WORLD_H
+#define TESTS_STORE_WORLD_H
+
+#include "base/err.h"
+#include "store/store.h"
+#include "store/store_mem.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#undef fail /* cmocka has its own */
+#include <cmocka.h>
+
+enum { DAY_MS = 86400000, WORLD_WAIT_S = 20 };
+
+struct world {
+	struct store *store;
+	struct env env;
+	_Atomic int64_t now_ms;
+	struct store_mem_script script;
+	char directory[64];
+	struct store_inbox inbox;
+	pthread_mutex_t lock;
+	pthread_cond_t woken;
+	int wakes;
+	struct store_inbox gate; /* its wake blocks while is_held */
+	struct store_command gate_command;
+	struct arena gate_mem;
+	bool is_held, is_at_gate;
+	int answered;	      /* by world_deliver() */
+	struct arena mem;     /* commands */
+	struct arena results; /* the store's thread fills it */
+	uint64_t interrupted;
+	char why[512];
+};
+
+/* Open over `directory` (kept in world->directory), or in memory where it is NULL. 0 or < 0. */
+int world_open(struct world *world, const char *directory);
+void world_close(struct world *world);
+/* A fresh directory name under /tmp. */
+void world_directory(char out[64]);
+void world_remove(const char *directory);
+
+/* A command with everything but its own fields filled in. */
+struct store_command *world_command(struct world *world, enum store_kind kind);
+struct store_command *world_claim(struct world *world, const char *account, const char *token,
+				  char fingerprint);
+struct store_command *world_settle(struct world *world, const struct store_operation *operation,
+				   enum operation_event event);
+
+void world_submit(struct world *world, struct store_command *command);
+/* Wait until `count` answers have been delivered since the last call. */
+void world_wait(struct world *world, int count);
+/* Both; returns command->result. */
+int world_do(struct world *world, struct store_command *command);
+
+void world_hold(struct world *world);
+void world_release(struct world *world);
+
+/* Claim and settle: a completed operation. */
+struct store_operation world_completed(struct world *world, const char *account, const char *token);
+
+#endif
