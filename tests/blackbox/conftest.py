@@ -7,7 +7,7 @@ pytest is needed; nginx and openssl are used where a test says so.
     python3 -m pytest tests/blackbox                   the default set, a few minutes
     python3 -m pytest tests/blackbox -m long           the soak set alone
     python3 -m pytest tests/blackbox --long            both
-    COUNTERFOIL_BINARY=/path/to/counterfoil …          another binary (default: build/counterfoil)
+    COUNTERFOIL_BINARY=/path/to/counterfoil …          another binary; by default that of build/
     COUNTERFOIL_KEEP=1 …                               print each gate's log at its end
 
 How it is put together:

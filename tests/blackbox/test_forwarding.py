@@ -38,12 +38,14 @@ def test_hop_by_hop_headers_of_the_service_stay_there(gate, upstream, path, toke
 
 def test_connection_cannot_take_the_protection_away(gate, upstream, path, token):
     # Shows that naming the token or the credential in Connection does not make them vanish.
-    first = gate.post(path, token, account='Bearer of-the-named-one', headers={'Connection': 'Idempotency-Key, Authorization'})
+    account = 'Bearer of-the-named-one'
+    first = gate.post(path, token, account=account,
+                      headers={'Connection': 'Idempotency-Key, Authorization'})
     if first.status == 400:
         assert upstream.seen(path) == []
         return
     assert first.outcome == 'created'
-    assert gate.post(path, token, account='Bearer of-the-named-one').outcome == 'replayed'
+    assert gate.post(path, token, account=account).outcome == 'replayed'
     assert upstream.effects(path) == 1
 
 
@@ -61,7 +63,8 @@ def test_who_asked_and_where(gate, upstream, path, token):
 
 def test_strangers_cannot_say_who_they_are(gate, upstream, path):
     # Shows that X-Forwarded-* from an untrusted client is not believed.
-    gate.get(path, headers={'X-Forwarded-For': '203.0.113.9', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'evil.test'})
+    gate.get(path, headers={'X-Forwarded-For': '203.0.113.9', 'X-Forwarded-Proto': 'https',
+                            'X-Forwarded-Host': 'evil.test'})
     seen = upstream.last(path)
     assert seen.all('X-Forwarded-For') == ['127.0.0.1']
     assert seen.all('X-Forwarded-Proto') == ['http']
@@ -71,7 +74,8 @@ def test_strangers_cannot_say_who_they_are(gate, upstream, path):
 def test_a_trusted_proxy_is_believed(start_gate, upstream, path):
     # Shows that from a trusted address the chain is kept and continued.
     gate = start_gate(upstream, config(upstream, trusted_proxies=['127.0.0.0/8']))
-    gate.get(path, headers={'X-Forwarded-For': '203.0.113.9', 'X-Forwarded-Proto': 'https', 'X-Forwarded-Host': 'api.test'})
+    gate.get(path, headers={'X-Forwarded-For': '203.0.113.9', 'X-Forwarded-Proto': 'https',
+                            'X-Forwarded-Host': 'api.test'})
     seen = upstream.last(path)
     assert [p.strip() for p in ','.join(seen.all('X-Forwarded-For')).split(',')] == ['203.0.113.9', '127.0.0.1']
     assert seen.all('X-Forwarded-Proto') == ['https']
@@ -179,7 +183,7 @@ def test_a_head_in_single_bytes(gate, upstream, path, token):
         for n in range(len(data)):
             connection.send(data[n:n + 1])
         assert connection.read_response('POST').outcome == 'created'
-    assert gate.request('POST', path, token=token, body=b'{"a":1}', headers={'Content-Type': 'application/json'}).outcome == 'replayed'
+    assert gate.post(path, token, json={'a': 1}).outcome == 'replayed'
     assert upstream.effects(path) == 1
 
 

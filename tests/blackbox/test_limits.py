@@ -198,7 +198,7 @@ def test_a_compressed_bomb(gate, upstream, path, token):
 
 def test_a_deep_document(gate, upstream, path, token):
     # Shows that a million brackets are refused, not recursed into.
-    response = gate.request('POST', path, token=token, body=b'[' * 1000000, headers={'Content-Type': 'application/json'})
+    response = gate.post(path, token, body=b'[' * 1000000, headers={'Content-Type': 'application/json'})
     assert response.status == 400 and upstream.seen(path) == []
 
 

@@ -35,14 +35,17 @@ def test_no_secrets(start_gate, upstream, path, token, account, level):
                   answer(400, body=b'in-the-answer-of-it'), drop())
     for n in range(5):
         for _ in range(2):
-            gate.request('POST', target, token=f'{token}-{n}', account=account, headers=headers, json={'s': 'in-the-body-of-it'})
+            gate.post(target, f'{token}-{n}', account=account, headers=headers,
+                      json={'s': 'in-the-body-of-it'})
     gate.request('POST', target, token=token + '-0', account=account, json={'s': 'in-the-body-of-it', 'other': 1})
     gate.request('POST', target, token=token + ' bad', account=account, body=b'in-the-body-of-it')
-    gate.request('POST', target, token=token + '-x', account=account, headers={'Content-Type': 'application/json'}, body=b'{in-the-body-of-it')
+    gate.post(target, token + '-x', account=account, headers={'Content-Type': 'application/json'},
+              body=b'{in-the-body-of-it')
     gate.request('GET', target, account=account, headers=headers)
     gate.get(f'/.counterfoil/operations?token={token}-0', account=account)
     with gate.connect() as connection:
-        connection.send(f'POST {target} HTTP/1.1\r\nIdempotency-Key: {token}\r\nBad Header: in-a-header-of-it\r\n\r\n'.encode())
+        connection.send(f'POST {target} HTTP/1.1\r\nIdempotency-Key: {token}\r\n'
+                        'Bad Header: in-a-header-of-it\r\n\r\n'.encode())
         connection.read_all(2)
     gate.terminate()
     assert gate.wait_exit() == 0

@@ -114,7 +114,8 @@ def test_no_coding_that_was_not_asked_for(gate, upstream, path, token):
 
 def test_a_replay_from_another_connection_and_client(gate, path, token):
     # Shows that neither connection, user agent nor tracing ties a token to its first sender.
-    first = gate.post(path, token, headers={'User-Agent': 'one/1', 'traceparent': '00-' + 'a' * 32 + '-' + 'b' * 16 + '-01'})
+    trace = '00-' + 'a' * 32 + '-' + 'b' * 16 + '-01'
+    first = gate.post(path, token, headers={'User-Agent': 'one/1', 'traceparent': trace})
     again = gate.post(path, token, headers={'User-Agent': 'two/2', 'X-Request-Id': 'other'})
     assert again.outcome == 'replayed' and again.body == first.body
 

@@ -102,8 +102,10 @@ def test_a_query_that_makes_no_sense(gate, account, query):
 
 def test_task_and_step_are_kept_with_each_attempt(gate, path, token, account):
     # Shows that the workflow's ids stand with every attempt that carried them, and are searchable.
-    first = gate.post(path, token, account=account, headers={'Counterfoil-Task': 'task-1', 'Counterfoil-Step': 'step-a'})
-    gate.post(path, token, account=account, headers={'Counterfoil-Task': 'task-2', 'Counterfoil-Step': 'step-b'})
+    def of(task, step):
+        return {'Counterfoil-Task': task, 'Counterfoil-Step': step}
+    first = gate.post(path, token, account=account, headers=of('task-1', 'step-a'))
+    gate.post(path, token, account=account, headers=of('task-2', 'step-b'))
     gate.post(path, token, account=account, json={'n': 'other'})
     attempts = wait_attempts(gate, first.operation, account, 3)
     assert [(a.get('task'), a.get('step'), a['outcome']) for a in attempts] == [

@@ -110,7 +110,8 @@ def test_case_counts(gate, upstream, path, token):
     # Shows that a token is opaque: another case is another token; the header's name is not.
     assert post(gate, path, token).outcome == 'created'
     assert post(gate, path, token.upper()).outcome == 'created'
-    lower = gate.request('POST', path, headers=[('idempotency-KEY', token), ('Content-Type', 'application/json')], body=b'{}')
+    lower = gate.post(path, body=b'{}', headers=[('idempotency-KEY', token),
+                                                  ('Content-Type', 'application/json')])
     assert lower.outcome == 'replayed'
     assert upstream.effects(path) == 2
 
