@@ -17,6 +17,15 @@
 #include "base/err.h"
 #include "http/reader.h"
 
+static bool has_lower_case(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.at[i] >= 'a' && text.at[i] <= 'z')
+			return true;
+	}
+	return false;
+}
+
 static int read_request_line(const char **at, const struct http_limits *limits, struct arena *mem,
 			     struct http_request *request, struct http_refusal *out_refusal);
 static int read_version(const char **at, struct http_request *request,
@@ -72,6 +81,10 @@ static int read_request_line(const char **at, const struct http_limits *limits, 
 		return http_refuse(out_refusal, 400,
 				   "The request line must be: method, one space, target, one "
 				   "space, HTTP/1.1.");
+	if (has_lower_case(request->method))
+		return http_refuse(out_refusal, 400,
+				   "The method is written in capitals: some services would take "
+				   "this one for it, others not.");
 	if (request->method.len > HTTP_METHOD_MAX)
 		return http_refuse(out_refusal, 501, "The method is too long to be one.");
 	target_end = skip(method_end + 1, CLASS_TARGET);

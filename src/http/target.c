@@ -41,6 +41,9 @@ int http_target_read(struct str text, struct arena *mem, struct http_request *re
 
 	if (str_equal(request->method, STR("CONNECT")))
 		return http_refuse(out_refusal, 501, "CONNECT is not offered: this is no tunnel.");
+	if (str_equal(request->method, STR("TRACE")))
+		return http_refuse(out_refusal, 501,
+				   "TRACE is not offered: it would echo secrets.");
 	if (text.at[0] == '/')
 		return read_origin(text, request, out_refusal);
 	if (str_equal(text, STR("*")) && is_options)
