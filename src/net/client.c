@@ -139,18 +139,30 @@ static int on_timeout_wanted(CURLM *multi, long ms, void *owner)
 
 /* The answer. */
 
+/* Two lengths that differ, or one that is none: nobody knows where the answer ends. */
+static void take_length(struct call *call, struct str value)
+{
+	uint64_t length;
+
+	if (!str_to_u64(value, INT64_MAX, &length) ||
+	    (call->answer_length >= 0 && call->answer_length != (int64_t)length)) {
+		call->is_ambiguous = true;
+		return;
+	}
+	call->answer_length = (int64_t)length;
+}
+
 /* A line that could be read differently by somebody else is dropped, not passed on. */
 static void take_field(struct call *call, struct str line)
 {
 	size_t colon = str_find(line, ':');
 	struct str name = str_of(line.at, colon);
 	struct str value = str_trim(str_from_index(line, colon + 1));
-	uint64_t length;
 
 	if (colon == line.len || !http_is_token(name) || !http_is_field_value(value))
 		return;
-	if (str_equal_nocase(name, STR("Content-Length")) && str_to_u64(value, INT64_MAX, &length))
-		call->answer_length = (int64_t)length;
+	if (str_equal_nocase(name, STR("Content-Length")))
+		take_length(call, value);
 	http_write_field(&call->answer_headers, name, value);
 }
 
@@ -180,7 +192,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 		take_field(call, line);
 	} else if (call->status >= 200) {
 		call->has_head = true;
-		if (call->answer_headers.is_spoiled)
+		if (call->answer_headers.is_spoiled || call->is_ambiguous)
 			return 0;
 		call->events->head(call);
 	}

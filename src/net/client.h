@@ -78,6 +78,7 @@ struct call {
 	char error[CURL_ERROR_SIZE];
 	unsigned sends; /* how often a sending was about to begin */
 	int64_t began_us;
+	bool is_ambiguous; /* its head could be read in two ways */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
 	struct loop_task resume;
 	struct list link;

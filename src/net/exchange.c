@@ -19,6 +19,7 @@ static const struct http_refusal client_left = {
 static void tell_finished(struct loop_task *task);
 static void tell_body_end(struct loop_task *task);
 static void tell_gone(struct loop_task *task);
+static bool may_persist(const struct exchange *exchange);
 
 struct exchange *exchange_new(struct connection *connection)
 {
@@ -194,9 +195,12 @@ static void tell_finished(struct loop_task *task)
 	struct exchange *exchange = list_entry(task, struct exchange, finish);
 	struct connection *connection = exchange->connection;
 
-	exchange->connection = NULL;
-	if (connection)
+	if (connection) {
+		/* The body may have turned bad, or not have ended, since the head was written. */
+		connection->is_last |= !may_persist(exchange);
+		exchange->connection = NULL;
 		connection_answered(connection);
+	}
 	loop_task_cancel(&exchange->body_end);
 	loop_task_cancel(&exchange->leave);
 	exchange->events->finished(exchange, exchange->delivery);
