@@ -42,7 +42,7 @@ static int run_check(const struct command_call *call)
 	}
 	settings_free(settings);
 	settings_report_fini(&report);
-	return r == 0 ? EXIT_DONE : EXIT_NOT_SO;
+	return r == 0 ? EXIT_DONE : EXIT_USAGE;
 }
 
 static const struct command command_check = {

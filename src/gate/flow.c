@@ -28,11 +28,12 @@ static const struct flow_step flow[STEP_COUNT] = {
 [STEP_RECOGNISE] = {"recognise", step_recognise_start,  step_recognise_finish,  TO(CLAIM) | TO(ANSWER)},
 [STEP_CLAIM]     = {"claim",     step_claim_start,      step_claim_finish,      TO(SEND) | TO(WAIT) | TO(ANSWER)},
 [STEP_WAIT]      = {"wait",      step_wait_start,       step_wait_finish,       TO(CLAIM) | TO(ANSWER)},
-[STEP_SEND]      = {"send",      step_send_start,       step_send_finish,       TO(SETTLE)},
+[STEP_SEND]      = {"send",      step_send_start,       step_send_finish,       TO(SETTLE) | TO(PIPE)},
+[STEP_PIPE]      = {"pipe",      step_pipe_start,       step_pipe_finish,       TO(SETTLE)},
 [STEP_SETTLE]    = {"settle",    step_settle_start,     step_settle_finish,     TO(ANSWER) | TO(PAUSE) | TO(FINISH)},
 [STEP_PAUSE]     = {"pause",     step_pause_start,      step_pause_finish,      TO(SETTLE)},
 [STEP_ANSWER]    = {"answer",    step_answer_start,     step_answer_finish,     TO(FINISH) | TO(PAUSE)},
-[STEP_FINISH]    = {"finish",    step_finish_start,     step_finish_finish,     0},
+[STEP_FINISH]    = {"finish",    step_finish,           NULL,                   0},
 };
 /* clang-format on */
 
@@ -71,8 +72,8 @@ static void client_gone(struct exchange *exchange)
 	/* A protected operation goes on; only one that merely waits for another's end stops. */
 	if (request->step == STEP_WAIT && request->is_waiting)
 		step_wait_gone(request);
-	else if (request->step == STEP_ANSWER)
-		step_answer_drained(request);
+	else if (request->step == STEP_PIPE)
+		step_pipe_drained(request);
 }
 
 static void answer_finished(struct exchange *exchange, enum delivery delivery)
@@ -80,14 +81,14 @@ static void answer_finished(struct exchange *exchange, enum delivery delivery)
 	struct request *request = exchange->owner;
 
 	request->delivery = delivery;
-	flow_wake(request);
+	request->is_answered = true;
+	if (request->step == STEP_ANSWER)
+		flow_wake(request);
 }
 
 static void answer_drained(struct exchange *exchange)
 {
-	struct request *request = exchange->owner;
-
-	step_answer_drained(request);
+	step_pipe_drained(exchange->owner);
 }
 
 static const struct exchange_events exchange_events = {

@@ -1,11 +1,11 @@
 /*
  * The life of a protected request, as a table of named steps.
  *
- *  receive ─► identify ─► recognise ─► claim ─► send ─► settle ─► answer ─► finish
- *     │          │           │        │  ▲        │       │  ▲      ▲
- *     │          │           │        ▼  │        │       ▼  │      │
- *     │          │           │        wait        │      pause      │
- *     └──────────┴───────────┴─────────┴──────────┴──(refusals)─────┘
+ *  receive ─► identify ─► recognise ─► claim ─► send ─────► settle ─► answer ─► finish
+ *                │           │         │  ▲     └─► pipe ─┘   ▲  │      ▲  │
+ *                │           │         ▼  │                   └─ pause ◄┼──┘
+ *                │           │         wait                             │
+ *                └───────────┴──────────┴───────────(refusals)──────────┘
  *
  * A step does its part and says where to go; one that has to wait says so, and whoever wakes
  * it calls flow_wake() and does nothing else. The machine refuses a move that the table does
@@ -27,6 +27,7 @@ enum step {
 	STEP_CLAIM,
 	STEP_WAIT,
 	STEP_SEND,
+	STEP_PIPE,
 	STEP_SETTLE,
 	STEP_PAUSE,
 	STEP_ANSWER,
@@ -58,21 +59,20 @@ enum step step_wait_start(struct request *request);
 enum step step_wait_finish(struct request *request);
 enum step step_send_start(struct request *request);
 enum step step_send_finish(struct request *request);
+enum step step_pipe_start(struct request *request);
+enum step step_pipe_finish(struct request *request);
 enum step step_settle_start(struct request *request);
 enum step step_settle_finish(struct request *request);
 enum step step_pause_start(struct request *request);
 enum step step_pause_finish(struct request *request);
 enum step step_answer_start(struct request *request);
 enum step step_answer_finish(struct request *request);
-enum step step_finish_start(struct request *request);
-enum step step_finish_finish(struct request *request);
+enum step step_finish(struct request *request);
 
-/* What reaches a step while it waits: the client of a waiting one has gone; the client of an
- * answer in pieces takes more. */
+/* What reaches a step while it waits: the client of a waiting one has gone; the next piece of an
+ * answer that is not kept (false: not now); its client takes more. */
 void step_wait_gone(struct request *request);
-void step_answer_drained(struct request *request);
-/* A piece of an answer that is not kept, or its end. False: not now. */
-bool step_answer_data(struct request *request, struct str piece);
-void step_answer_data_end(struct request *request, enum sending sending);
+bool step_pipe_data(struct request *request, struct str piece);
+void step_pipe_drained(struct request *request);
 
 #endif

@@ -219,14 +219,14 @@ enum problem problem_of_status(int status)
 
 static void write_duration(struct buf *body, int64_t ms)
 {
-	int64_t seconds = ms / 1000;
+	long long seconds = ms / 1000;
 
-	if (seconds && seconds % 86400 == 0)
-		buf_printf(body, "%lld days", (long long)(seconds / 86400));
+	if (seconds > 86400 && seconds % 86400 == 0)
+		buf_printf(body, "%lldd", seconds / 86400);
 	else if (seconds && seconds % 3600 == 0)
-		buf_printf(body, "%lld hours", (long long)(seconds / 3600));
+		buf_printf(body, "%lldh", seconds / 3600);
 	else
-		buf_printf(body, "%lld seconds", (long long)seconds);
+		buf_printf(body, "%llds", seconds);
 }
 
 static void write_rules(struct buf *body, const struct settings *settings)

@@ -58,7 +58,9 @@ struct request {
 	struct buf answer_headers; /* end-to-end lines, as they are kept */
 	struct buf first_headers;  /* those that only the first caller gets */
 	struct hasher digest;	   /* of the answer's body so far */
-	bool is_streaming;	   /* the answer is over the limit: passed on, not kept */
+	uint64_t answer_length;	   /* and how long that is */
+	bool is_piped;		   /* the answer is over the limit: passed on, not kept */
+	bool is_full;		   /* its client takes no more at the moment */
 
 	/* step_70_settle */
 	enum operation_event event;
@@ -74,10 +76,13 @@ struct request {
 	struct str headers; /* lines */
 	struct str body;
 	bool is_replay;
-	bool is_piping; /* pieces of the answer go through */
-	bool is_full;	/* the client takes no more at the moment */
+	bool is_answered; /* the exchange is over */
 	enum delivery delivery;
 };
+
+/* Header lines of the upstream's answer with the operation's on top. */
+enum { ANSWER_HEAD_MAX = 256 * 1024 };
+void answer_headers(const struct request *request, struct buf *out);
 
 /* Answer with a problem. `detail` is a constant text, or lives in the request. */
 enum step request_problem(struct request *request, enum problem problem, const char *detail);

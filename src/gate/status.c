@@ -14,6 +14,7 @@
 #include "gate/query.h"
 
 #include "base/err.h"
+#include "core/fingerprint.h"
 
 enum { STATUS_HEAD_MAX = 256 * 1024, STATUS_BODY_MAX = 4 * 1024 * 1024 };
 
@@ -33,8 +34,14 @@ struct inquiry {
 	bool has_waiter, is_leaving, is_gone;
 };
 
-bool status_is_ours(struct str path)
+bool status_is_ours(struct exchange *exchange)
 {
+	struct str path = exchange->request.parts.path;
+	struct fingerprint_error unused;
+
+	if (str_find(path, '%') < path.len &&
+	    path_normalise(path, &exchange->mem, &path, &unused) != 0)
+		return false;
 	return str_equal(path, STR(PREFIX)) || str_starts_with(path, STR(PREFIX "/"));
 }
 
@@ -309,14 +316,19 @@ static void read_wait(struct inquiry *inquiry)
 	inquiry->wait_until_ms = exchange->loop->now_ms + (ms < max_ms ? ms : max_ms);
 }
 
+static bool is_reading(struct str method)
+{
+	return str_equal(method, STR("GET")) || str_equal(method, STR("HEAD"));
+}
+
 static void route_operation(struct inquiry *inquiry)
 {
-	bool is_post = str_equal(inquiry->exchange->request.method, STR("POST"));
+	struct str method = inquiry->exchange->request.method;
 	bool is_cancel = str_equal(inquiry->verb, STR("cancel"));
 
 	if (inquiry->verb.len && !is_cancel && !str_equal(inquiry->verb, STR("response"))) {
 		answer_problem(inquiry, PROBLEM_NOT_FOUND, NULL);
-	} else if (is_post != is_cancel) {
+	} else if (is_cancel ? !str_equal(method, STR("POST")) : !is_reading(method)) {
 		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED,
 			       is_cancel ? "Use POST." : "Use GET.");
 	} else if (is_cancel) {
@@ -331,12 +343,10 @@ static void route(struct inquiry *inquiry)
 {
 	struct http_request *request = &inquiry->exchange->request;
 	struct str path = request->parts.path;
-	bool is_get =
-		str_equal(request->method, STR("GET")) || str_equal(request->method, STR("HEAD"));
 
 	if (query_operation_path(path, STR(OPERATIONS), &inquiry->id, &inquiry->verb))
 		route_operation(inquiry);
-	else if (!is_get)
+	else if (!is_reading(request->method))
 		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
 	else if (str_equal(path, STR(OPERATIONS)))
 		list(inquiry);

@@ -7,8 +7,8 @@
 
 #include "gate/gate.h"
 
-/* Does this path belong to the gate itself? */
-bool status_is_ours(struct str path);
+/* Does its path, however it is spelled, belong to the gate itself? */
+bool status_is_ours(struct exchange *exchange);
 
 void status_begin(struct worker *worker, struct exchange *exchange);
 

@@ -37,10 +37,22 @@ static enum step read_token(struct request *request)
 	return STEP_RECOGNISE;
 }
 
+static bool names_no_operation(const struct request *request)
+{
+	const struct http_request *http = &request->exchange->request;
+	struct operation_id unused;
+
+	return http_field_find(http->fields, http->field_count, STR("Counterfoil-Retry-Of")) &&
+	       !operation_id_read(request->retry_of, &unused);
+}
+
 enum step step_identify(struct request *request)
 {
 	request->account = account_of(request->exchange);
 	if (!request->account.at || !request->request_id.len)
 		return request_problem(request, PROBLEM_OVERLOADED, NULL);
+	if (names_no_operation(request))
+		return request_problem(request, PROBLEM_RETRY_REFUSED,
+				       "Counterfoil-Retry-Of holds no operation id.");
 	return read_token(request);
 }

@@ -1,10 +1,9 @@
 /*
  * Send: the one sending of a claimed request, and the reading of its answer.
  *
- * The answer is collected up to limits.max_response while its digest grows. A larger one is
- * passed on in pieces instead of being kept: the call is paused, what is known is settled,
- * and step_80_answer lets the rest through. Answers that decide nothing (a status declared
- * not_sent or unknown) are not collected at all.
+ * The answer is collected up to limits.max_response while its digest grows; a larger one goes
+ * on in step_65_pipe. Answers that decide nothing (a status declared not_sent or unknown) are
+ * not collected at all.
  */
 #include "gate/headers.h"
 #include "gate/request.h"
@@ -65,12 +64,11 @@ static bool is_final(const struct request *request)
 	return request->event == EVENT_SUCCEEDED || request->event == EVENT_REFUSED;
 }
 
-/* Over the limit: settle what is known, then let it through. */
-static bool begin_streaming(struct request *request)
+/* Over the limit: let it through. This piece comes again when the call is resumed. */
+static bool begin_piping(struct request *request)
 {
-	if (!request->is_streaming) {
-		request->is_streaming = true;
-		request->status = request->call.status;
+	if (!request->is_piped) {
+		request->is_piped = true;
 		flow_wake_soon(request);
 	}
 	return false;
@@ -82,10 +80,11 @@ static bool call_data(struct call *call, struct str piece)
 
 	if (!is_final(request))
 		return true;
-	if (request->is_streaming)
-		return step_answer_data(request, piece);
-	if (piece.len > request->answer_body.max - request->answer_body.len)
-		return begin_streaming(request);
+	if (request->step == STEP_PIPE)
+		return step_pipe_data(request, piece);
+	if (request->is_piped || piece.len > request->answer_body.max - request->answer_body.len)
+		return begin_piping(request);
+	request->answer_length += piece.len;
 	hasher_add(&request->digest, piece.at, piece.len);
 	return buf_append_str(&request->answer_body, piece) == 0;
 }
@@ -97,19 +96,17 @@ static void call_done(struct call *call, enum sending sending)
 	request->is_call_open = false;
 	request->sending = sending;
 	histogram_add(&request->worker->metrics.upstream, call->duration_us);
-	if (request->step == STEP_SEND || request->step == STEP_FINISH)
-		flow_wake(request);
-	else
-		step_answer_data_end(request, sending);
+	flow_wake(request);
 }
 
+/* Woken by the end of the call, or by an answer that is over the limit and still comes in. */
 enum step step_send_finish(struct request *request)
 {
-	const struct status_classes *classes = &request->generation->settings->statuses;
-
-	if (!request->is_streaming)
-		request->event =
-			outcome_of_sending(classes, request->sending, request->call.status);
+	if (request->is_call_open)
+		return STEP_PIPE;
+	request->is_piped = false;
+	request->event = outcome_of_sending(&request->generation->settings->statuses,
+					    request->sending, request->call.status);
 	request->status = request->call.status;
 	return STEP_SETTLE;
 }

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
+enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000, RETRY_AFTER_MAX_S = 86400 };
 
 static enum outcome outcome_of(enum operation_event event)
 {
@@ -38,12 +38,11 @@ static struct store_answer answer_of(struct request *request)
 	if (!has_final_answer(request))
 		return answer;
 	answer.status = request->status;
-	answer.is_kept = !request->is_streaming;
+	answer.is_kept = !request->is_piped;
 	answer.headers = buf_str(&request->answer_headers);
-	if (!answer.is_kept)
-		return answer;
-	answer.body = buf_str(&request->answer_body);
-	answer.length = request->answer_body.len;
+	if (answer.is_kept)
+		answer.body = buf_str(&request->answer_body);
+	answer.length = request->answer_length;
 	hasher_end(&request->digest, &answer.digest);
 	return answer;
 }
@@ -89,6 +88,20 @@ enum step step_settle_start(struct request *request)
 	return FLOW_WAITS;
 }
 
+/* The service may have said when: its Retry-After in seconds, within bounds. */
+static int seconds_asked_for(struct str lines)
+{
+	struct http_field field;
+	uint64_t seconds;
+
+	while (http_next_line(&lines, &field)) {
+		if (str_equal_nocase(field.name, STR("Retry-After")) &&
+		    str_to_u64(field.value, RETRY_AFTER_MAX_S, &seconds))
+			return (int)seconds;
+	}
+	return -1;
+}
+
 static enum step not_sent(struct request *request)
 {
 	request->outcome = OUTCOME_NOT_SENT;
@@ -96,6 +109,7 @@ static enum step not_sent(struct request *request)
 			request->status
 				? "The service said that it did not act (see statuses.not_sent)."
 				: request->call.reason);
+	request->problem.after_s = seconds_asked_for(buf_str(&request->first_headers));
 	return STEP_ANSWER;
 }
 
@@ -131,7 +145,6 @@ static enum step cannot_settle(struct request *request)
 	if (request->must_settle)
 		return STEP_PAUSE;
 	request->must_settle = true;
-	request->is_streaming = false;
 	request->outcome = OUTCOME_UNKNOWN;
 	return request_problem(
 		request, PROBLEM_OUTCOME_UNKNOWN_NOW,
@@ -142,7 +155,6 @@ static enum step cannot_settle(struct request *request)
 static enum step lost(struct request *request)
 {
 	fail(FAIL_UNPLANNED);
-	request->is_streaming = false;
 	request->outcome = OUTCOME_UNKNOWN;
 	return request_problem(request, PROBLEM_OUTCOME_UNKNOWN_NOW, NULL);
 }

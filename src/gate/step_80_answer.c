@@ -2,13 +2,13 @@
  * Answer: tell the caller, with the operation's headers on top.
  *
  * Three kinds: a problem of the gate's own, an answer that is whole (the upstream's first or
- * its replay), and one too large to keep, which goes through in pieces as the client takes
- * them. The answer is over when the client's socket has taken it all, or the client has gone.
+ * its replay), and the end of one that was piped. The answer is over when the client's socket has
+ * taken it all, or the client has gone.
  */
 #include "gate/headers.h"
 #include "gate/request.h"
 
-enum { ANSWER_HEAD_MAX = 256 * 1024, PROBLEM_MAX = 8 * 1024 };
+enum { PROBLEM_MAX = 8 * 1024 };
 
 static void operation_headers(const struct request *request, struct buf *out)
 {
@@ -33,7 +33,7 @@ static void operation_headers(const struct request *request, struct buf *out)
 }
 
 /* The first caller gets all that the service said; a replay what was kept of it. */
-static void answer_headers(const struct request *request, struct buf *out)
+void answer_headers(const struct request *request, struct buf *out)
 {
 	buf_append_str(out, request->headers);
 	if (request->is_claimed)
@@ -76,17 +76,6 @@ static void answer_problem(struct request *request)
 	buf_fini(&body);
 }
 
-static void start_piping(struct request *request, struct str headers)
-{
-	request->is_piping = true;
-	exchange_start(request->exchange, request->status, headers, request->call.answer_length);
-	request->is_full = !exchange_write(request->exchange, buf_str(&request->answer_body));
-	if (!request->is_call_open)
-		step_answer_data_end(request, request->sending);
-	else if (!request->is_full)
-		call_resume(&request->call);
-}
-
 static void answer_upstream(struct request *request)
 {
 	struct buf headers;
@@ -95,17 +84,39 @@ static void answer_upstream(struct request *request)
 	answer_headers(request, &headers);
 	if (headers.is_spoiled)
 		exchange_abort(request->exchange);
-	else if (request->is_streaming)
-		start_piping(request, buf_str(&headers));
 	else
 		exchange_answer(request->exchange, request->status, buf_str(&headers),
 				request->body);
 	buf_fini(&headers);
 }
 
+/* What was held back of a piped answer goes out only when the operation has been settled. */
+static void end_piped(struct request *request)
+{
+	struct exchange *exchange = request->exchange;
+
+	if (exchange->is_ended)
+		return;
+	if (request->problem.problem || !exchange->is_started) {
+		exchange_abort(exchange);
+		return;
+	}
+	exchange_write(exchange, buf_str(&request->answer_body));
+	exchange_end(exchange);
+}
+
+static enum step after(const struct request *request)
+{
+	return request->must_settle ? STEP_PAUSE : STEP_FINISH;
+}
+
 enum step step_answer_start(struct request *request)
 {
-	if (request->problem.problem)
+	if (request->is_answered)
+		return after(request);
+	if (request->is_piped)
+		end_piped(request);
+	else if (request->problem.problem)
 		answer_problem(request);
 	else
 		answer_upstream(request);
@@ -114,31 +125,5 @@ enum step step_answer_start(struct request *request)
 
 enum step step_answer_finish(struct request *request)
 {
-	return request->must_settle ? STEP_PAUSE : STEP_FINISH;
-}
-
-bool step_answer_data(struct request *request, struct str piece)
-{
-	if (!request->is_piping || request->is_full)
-		return false;
-	hasher_add(&request->digest, piece.at, piece.len);
-	request->is_full = !exchange_write(request->exchange, piece);
-	return true;
-}
-
-void step_answer_data_end(struct request *request, enum sending sending)
-{
-	if (!request->is_piping)
-		return; /* start_piping() will see it */
-	if (sending == SENDING_ANSWERED)
-		exchange_end(request->exchange);
-	else
-		exchange_abort(request->exchange);
-}
-
-void step_answer_drained(struct request *request)
-{
-	request->is_full = false;
-	if (request->is_piping && request->is_call_open)
-		call_resume(&request->call);
+	return after(request);
 }

@@ -87,7 +87,7 @@ static void log_request(const struct request *request)
 	log_end(&line);
 }
 
-static enum step end_request(struct request *request)
+enum step step_finish(struct request *request)
 {
 	struct generation *generation = request->generation;
 	struct exchange *exchange = request->exchange;
@@ -101,18 +101,4 @@ static enum step end_request(struct request *request)
 	exchange_release(exchange);
 	generation_drop(generation);
 	return FLOW_ENDS;
-}
-
-/* A call that nobody listens to any more (its client has gone) is ended first. */
-enum step step_finish_start(struct request *request)
-{
-	if (!request->is_call_open)
-		return end_request(request);
-	call_cancel(&request->call);
-	return FLOW_WAITS;
-}
-
-enum step step_finish_finish(struct request *request)
-{
-	return end_request(request);
 }

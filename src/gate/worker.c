@@ -198,7 +198,7 @@ static void begin(struct service *service, struct exchange *exchange)
 	const struct settings *settings = worker->generation->settings;
 	const struct http_request *request = &exchange->request;
 
-	if (status_is_ours(request->parts.path))
+	if (status_is_ours(exchange))
 		status_begin(worker, exchange);
 	else if (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(request->method))
 		status_deny(worker, exchange);
