@@ -94,7 +94,7 @@ def test_hup_takes_a_new_configuration(start_gate, upstream, path, token):
     with gate.connect() as connection:
         assert connection.request('GET', path).status == 200
         gate.reload(config(upstream, statuses={'not_sent': [423]}, limits={'max_body': '100'}))
-        until(lambda: gate.request('POST', path, token=token + '-big', body=b'x' * 200).status == 413)
+        until(lambda: gate.request('POST', path + '-other', token=token + '-big', body=b'x' * 200).status == 413)
         assert connection.request('GET', path).status == 200
     upstream.plan(path, answer(423, works=False))
     assert gate.post(path, token + '-2').outcome == 'not_sent'
@@ -111,7 +111,7 @@ def test_hup_during_work(start_gate, upstream, path, token):
         first = pool.submit(gate.post, path, token)
         hold.wait_entered()
         gate.reload(config(upstream, limits={'max_body': '100'}))
-        until(lambda: gate.request('POST', path, token=token + '-big', body=b'x' * 200).status == 413)
+        until(lambda: gate.request('POST', path + '-other', token=token + '-big', body=b'x' * 200).status == 413)
         hold.release()
         assert first.result().body == b'as it was'
     assert upstream.effects(path) == 1
