@@ -158,7 +158,7 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 	bind_str(insert, 9, record->action);
 	bind_str(insert, 10, record->upstream);
 	bind_str(insert, 11, record->retry_of);
-	sqlite3_bind_int(insert, 12, record->state);
+	sqlite3_bind_int(insert, 12, (int)record->state);
 	sqlite3_bind_int64(insert, 13, record->epoch);
 	sqlite3_bind_int64(insert, 14, record->created_ms);
 	sqlite3_bind_int64(insert, 15, record->updated_ms);

@@ -187,7 +187,7 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 		return r;
 	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		r = fail(FAIL_STORE);
-	sqlite3_bind_int(statement, 1, next);
+	sqlite3_bind_int(statement, 1, (int)next);
 	sqlite3_bind_int64(statement, 2, env_wall_ms(ledger->env));
 	sqlite3_bind_text(statement, 3, stopped_reason, -1, SQLITE_STATIC);
 	sqlite3_bind_int(statement, 4, STATE_RUNNING);
