@@ -297,13 +297,10 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 /* The numbers that are true together with the batch, and its share of the index. */
 static int write_tail(struct ledger *ledger)
 {
-	size_t share = ledger->added + ledger->added / 4 + 1;
 	int r = 0;
 
-	if (!tokens_has_room(&ledger->tokens, TOKENS_UNDO_MAX))
-		share = TOKENS_SLOTS + 1;
 	if (ledger->added)
-		r = ledger_merge(ledger, share);
+		r = ledger_merge(ledger, tokens_share(&ledger->tokens, ledger->added));
 	for (int i = 1; i < STATE_COUNT; i++)
 		if (ledger->counts[i] != ledger->counts_before[i])
 			ledger_counter_put(ledger, i, (int64_t)ledger->counts[i], &r);

@@ -96,6 +96,12 @@ void tokens_freeze_if_full(struct tokens *tokens);
 /* The next frozen entry to merge, in the order of hashes; NULL: none is left. */
 const struct token_entry *tokens_next(struct tokens *tokens);
 
+/*
+ * How many entries to merge in a transaction that added `added`: so many that the frozen
+ * table is done with before the active one is a run itself.
+ */
+size_t tokens_share(const struct tokens *tokens, size_t added);
+
 /* The frozen table is on disk: forget it. */
 void tokens_thaw(struct tokens *tokens);
 

@@ -97,7 +97,7 @@ static void frozen_run_is_walked_in_order_and_whole(void **state)
 	tokens_fini(&tokens);
 }
 
-enum { MANY = TOKENS_RUN + 90000, ROUND = 1000 };
+enum { MANY = TOKENS_RUN + 100000, ROUND = 1000 };
 
 /* Claim tokens [from, to) and expect `expected` of each. */
 static void claim_all(struct world *world, uint32_t from, uint32_t to, int expected)
@@ -124,6 +124,23 @@ static void claim_all(struct world *world, uint32_t from, uint32_t to, int expec
 	}
 }
 
+static int count_rows(const char *directory, const char *sql)
+{
+	sqlite3_stmt *statement;
+	char path[128];
+	sqlite3 *db;
+	int count;
+
+	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+	count = sqlite3_column_int(statement, 0);
+	sqlite3_finalize(statement);
+	sqlite3_close(db);
+	return count;
+}
+
 /* More than a run: the first is frozen, and being merged when the ledger is closed. */
 static void ledger_knows_every_token_across_runs_and_restarts(void **state)
 {
@@ -139,6 +156,7 @@ static void ledger_knows_every_token_across_runs_and_restarts(void **state)
 	claim_all(&world, TOKENS_RUN + 40000, MANY, 0); /* the run ends meanwhile */
 	claim_all(&world, 0, MANY, STORE_EXISTS);
 	world_close(&world);
+	assert_true(count_rows(directory, "SELECT count(*) FROM token") >= TOKENS_RUN);
 	assert_int_equal(world_open(&world, directory), 0);
 	claim_all(&world, 0, MANY, STORE_EXISTS);
 	world_close(&world);
