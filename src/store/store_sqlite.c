@@ -1,8 +1,9 @@
 /*
  * The embedded store: the ledger as the committer's engine.
  *
- * What makes it fast, measured here with 32 claims and 32 settlements a transaction, CPU
- * per operation (claim, settlement, answer, attempt), 8 MiB of cache, pages of 4 KiB:
+ * What makes it fast, as first measured here with bare statements, 32 claims and 32
+ * settlements a transaction, CPU per operation (claim, settlement, answer, attempt), 8 MiB
+ * of cache, pages of 4 KiB:
  *
  *                                                   empty    a million stored
  *   token index written at every claim              16 µs    over 22 µs (300,000 stored)
@@ -11,6 +12,11 @@
  *
  * Pages of 8 KiB cost the same CPU and a third more time; checkpoints every 4,000 pages
  * instead of 1,000 change nothing; each index on `operation` costs about 1 µs.
+ *
+ * The whole, with the queue and the loop that feeds it (tests/store/bench_store, 64 in
+ * flight, about 50 commands a batch): 15 µs of CPU and 21 µs of time empty, 18 and 25 with
+ * 1.2 million stored, 21 MiB resident, opened again in 0.2 to 0.4 s. Forgetting one costs
+ * 11 µs where it leaves a tombstone, 25 where its token goes at once (a random page each).
  *
  * How a commit can fail, and what is said then:
  *   the disk is full             nothing was changed; the next commit may succeed
