@@ -380,6 +380,8 @@ static void record(struct store *store, size_t commands, int r, int64_t took_us)
 	store->stats.commit_us_sum += us;
 	store->engine->kind->count(store->engine, store->stats.open);
 	pthread_mutex_unlock(&store->lock);
+	if (r == FAIL_UNPLANNED) /* one command's fault says nothing about the disk */
+		return;
 	if (atomic_exchange(&store->is_healthy, r == 0) != (r == 0))
 		log_note(store->log, r ? LOG_ERROR : LOG_INFO,
 			 r ? "store_unhealthy" : "store_healthy", "why",
@@ -399,8 +401,7 @@ static void commit_changes(struct store *store, struct chain *changes)
 		r = apply_all(store, changes);
 	if (r == 0)
 		r = store->engine->kind->commit(store->engine);
-	record(store, count, r == FAIL_UNPLANNED ? FAIL_STORE : r,
-	       env_monotonic_us(store->env) - started_us);
+	record(store, count, r, env_monotonic_us(store->env) - started_us);
 	if (r == FAIL_UNPLANNED && count > 1) {
 		while ((command = chain_take(changes)))
 			commit_alone(store, command);

@@ -59,6 +59,8 @@ enum ledger_counter {
 	COUNTER_LAST_OP = 9, /* the largest key that has been purged or given out */
 };
 
+enum { RANDOMS = 64 };
+
 struct ledger {
 	struct engine engine;
 	const struct env *env;
@@ -71,6 +73,8 @@ struct ledger {
 	uint8_t key[16]; /* of the token hashes */
 	int64_t last_op; /* given out */
 	int64_t batch;
+	int64_t randoms[RANDOMS]; /* drawn together: a system call each would show */
+	size_t randoms_left;
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
 	struct tokens tokens;
 	size_t added;	 /* tokens in this transaction */

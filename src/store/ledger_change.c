@@ -33,7 +33,7 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	sqlite3_bind_int64(settle, 2, id_random(&given->id));
 	sqlite3_bind_int(settle, 3, STATE_RUNNING);
 	sqlite3_bind_int64(settle, 4, given->epoch);
-	sqlite3_bind_int(settle, 5, next);
+	sqlite3_bind_int(settle, 5, (int)next);
 	sqlite3_bind_int64(settle, 6, now_ms);
 	if (operation_is_terminal(next))
 		sqlite3_bind_int64(settle, 7, expires_ms);
@@ -150,7 +150,7 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record)
 	sqlite3_stmt *move = ledger_statement(ledger, SQL_OPERATION_MOVE);
 
 	sqlite3_bind_int64(move, 1, id_op(&record->id));
-	sqlite3_bind_int(move, 2, record->state);
+	sqlite3_bind_int(move, 2, (int)record->state);
 	sqlite3_bind_int64(move, 3, record->epoch);
 	sqlite3_bind_int64(move, 4, record->updated_ms);
 	sqlite3_bind_int64(move, 5, record->expires_ms);
@@ -197,7 +197,7 @@ static int write_attempt(struct ledger *ledger, int64_t op, const struct store_a
 	sqlite3_bind_int64(insert, 1, op);
 	sqlite3_bind_int64(insert, 2, ++n);
 	sqlite3_bind_int64(insert, 3, attempt->at_ms);
-	sqlite3_bind_int(insert, 4, attempt->outcome);
+	sqlite3_bind_int(insert, 4, (int)attempt->outcome);
 	bind_str(insert, 5, attempt->agent);
 	bind_str(insert, 6, attempt->task);
 	bind_str(insert, 7, attempt->step);

@@ -110,6 +110,15 @@ static int64_t next_op(struct ledger *ledger, int64_t now_ms)
 	return op;
 }
 
+static int64_t next_random(struct ledger *ledger)
+{
+	if (!ledger->randoms_left) {
+		env_random(ledger->env, ledger->randoms, sizeof(ledger->randoms));
+		ledger->randoms_left = RANDOMS;
+	}
+	return ledger->randoms[--ledger->randoms_left];
+}
+
 /* 0: a retry may go on; STORE_RETRY_REFUSED; FAIL_MEMORY; failures of the ledger. */
 static int check_retry(struct ledger *ledger, struct store_command *command)
 {
@@ -149,7 +158,7 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 	bind_str(insert, 9, record->action);
 	bind_str(insert, 10, record->upstream);
 	bind_str(insert, 11, record->retry_of);
-	sqlite3_bind_int(insert, 12, record->state);
+	sqlite3_bind_int(insert, 12, (int)record->state);
 	sqlite3_bind_int64(insert, 13, record->epoch);
 	sqlite3_bind_int64(insert, 14, record->created_ms);
 	sqlite3_bind_int64(insert, 15, record->updated_ms);
@@ -161,14 +170,12 @@ static int claim_new(struct ledger *ledger, struct store_command *command,
 		     const struct token_hash *hash, int64_t now_ms)
 {
 	struct store_operation *record = &command->operation;
-	int64_t random;
 	int r;
 
 	r = check_retry(ledger, command);
 	if (r != 0)
 		return r;
-	env_random(ledger->env, &random, sizeof(random));
-	id_make(next_op(ledger, now_ms), random, &record->id);
+	id_make(next_op(ledger, now_ms), next_random(ledger), &record->id);
 	record_start(record, now_ms, command->retention_ms);
 	r = insert_operation(ledger, record, hash);
 	if (r < 0)

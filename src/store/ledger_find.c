@@ -118,7 +118,7 @@ static sqlite3_stmt *candidates(struct ledger *ledger, const struct store_comman
 		bind_str(list, 2, command->filter_task);
 	} else if (command->filter_state && operation_is_open(command->filter_state)) {
 		list = ledger_statement(ledger, SQL_LIST_OPEN);
-		sqlite3_bind_int(list, 2, command->filter_state);
+		sqlite3_bind_int(list, 2, (int)command->filter_state);
 	} else {
 		list = ledger_statement(ledger, SQL_LIST_ALL);
 	}

@@ -242,6 +242,18 @@ static struct record *add_record(struct memory *memory)
 	return &memory->records[memory->count++];
 }
 
+static int scripted(const struct memory *memory, const struct store_command *command)
+{
+	const struct store_mem_script *script = memory->script;
+
+	if (script && script->full_after && memory->count >= script->full_after)
+		return FAIL_STORE;
+	if (script && script->poison &&
+	    str_equal(command->operation.token, str_from(script->poison)))
+		return FAIL_UNPLANNED;
+	return 0;
+}
+
 static int claim_new(struct memory *memory, struct store_command *command, int64_t now_ms)
 {
 	struct store_operation *operation = &command->operation;
@@ -250,9 +262,9 @@ static int claim_new(struct memory *memory, struct store_command *command, int64
 
 	if (r != 0)
 		return r;
-	if (memory->script && memory->script->full_after &&
-	    memory->count >= memory->script->full_after)
-		return FAIL_STORE;
+	r = scripted(memory, command);
+	if (r < 0)
+		return r;
 	record = add_record(memory);
 	if (!record)
 		return fail(FAIL_UNPLANNED);

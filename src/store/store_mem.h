@@ -28,6 +28,7 @@ struct store_mem_script {
 	int fault_count;
 	int slow_ms;
 	uint64_t full_after; /* operations: a claim beyond them meets a full disk; 0: never */
+	const char *poison;  /* a claim of this token breaks its transaction, or NULL */
 	/* A gate for tests: while it is true no transaction ends. Any thread. */
 	_Atomic bool is_held;
 	/* Transactions begun so far; the store's. */

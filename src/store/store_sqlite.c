@@ -1,8 +1,9 @@
 /*
  * The embedded store: the ledger as the committer's engine.
  *
- * What makes it fast, measured here with 32 claims and 32 settlements a transaction, CPU
- * per operation (claim, settlement, answer, attempt), 8 MiB of cache, pages of 4 KiB:
+ * What makes it fast, as first measured here with bare statements, 32 claims and 32
+ * settlements a transaction, CPU per operation (claim, settlement, answer, attempt), 8 MiB
+ * of cache, pages of 4 KiB:
  *
  *                                                   empty    a million stored
  *   token index written at every claim              16 µs    over 22 µs (300,000 stored)
@@ -11,6 +12,11 @@
  *
  * Pages of 8 KiB cost the same CPU and a third more time; checkpoints every 4,000 pages
  * instead of 1,000 change nothing; each index on `operation` costs about 1 µs.
+ *
+ * The whole, with the queue and the loop that feeds it (tests/store/bench_store, 64 in
+ * flight, about 50 commands a batch): 15 µs of CPU and 21 µs of time empty, 18 and 25 with
+ * 1.2 million stored, 21 MiB resident, opened again in 0.2 to 0.4 s. Forgetting one costs
+ * 11 µs where it leaves a tombstone, 25 where its token goes at once (a random page each).
  *
  * How a commit can fail, and what is said then:
  *   the disk is full             nothing was changed; the next commit may succeed
@@ -187,7 +193,7 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 		return r;
 	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
 		r = fail(FAIL_STORE);
-	sqlite3_bind_int(statement, 1, next);
+	sqlite3_bind_int(statement, 1, (int)next);
 	sqlite3_bind_int64(statement, 2, env_wall_ms(ledger->env));
 	sqlite3_bind_text(statement, 3, stopped_reason, -1, SQLITE_STATIC);
 	sqlite3_bind_int(statement, 4, STATE_RUNNING);
@@ -297,13 +303,10 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 /* The numbers that are true together with the batch, and its share of the index. */
 static int write_tail(struct ledger *ledger)
 {
-	size_t share = ledger->added + ledger->added / 4 + 1;
 	int r = 0;
 
-	if (!tokens_has_room(&ledger->tokens, TOKENS_UNDO_MAX))
-		share = TOKENS_SLOTS + 1;
 	if (ledger->added)
-		r = ledger_merge(ledger, share);
+		r = ledger_merge(ledger, tokens_share(&ledger->tokens, ledger->added));
 	for (int i = 1; i < STATE_COUNT; i++)
 		if (ledger->counts[i] != ledger->counts_before[i])
 			ledger_counter_put(ledger, i, (int64_t)ledger->counts[i], &r);

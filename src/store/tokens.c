@@ -192,6 +192,19 @@ const struct token_entry *tokens_next(struct tokens *tokens)
 	return NULL;
 }
 
+size_t tokens_share(const struct tokens *tokens, size_t added)
+{
+	size_t left = (TOKENS_SLOTS - tokens->merged) * tokens->frozen.used / TOKENS_SLOTS;
+	size_t least = added + added / 4 + 1, wanted;
+
+	if (!tokens_has_room(tokens, TOKENS_UNDO_MAX))
+		return TOKENS_SLOTS + 1; /* all of it, now */
+	if (tokens->active.used >= TOKENS_RUN)
+		return 8 * added + 64; /* late: after a restart, or batches that failed */
+	wanted = added * left / (TOKENS_RUN - tokens->active.used) + 1;
+	return wanted > least ? wanted : least;
+}
+
 void tokens_thaw(struct tokens *tokens)
 {
 	table_clear(&tokens->frozen);

@@ -23,13 +23,13 @@
 #include <stdint.h>
 
 enum {
-	TOKEN_HASH = 16,	 /* bytes */
-	TOKENS_RUN = 65536,	 /* entries that are merged together */
-	TOKENS_SLOTS = 131072,	 /* of a table: a power of two, twice TOKENS_RUN */
-	TOKENS_SLOT_BITS = 17,	 /* of TOKENS_SLOTS */
-	TOKENS_UNDO_MAX = 1024,	 /* adds in one transaction */
-	TOKENS_FILTER_BITS = 24, /* 2^24 bits: 2 MiB */
-	TOKENS_HELD_MAX = 98304, /* entries a table may hold: three quarters full */
+	TOKEN_HASH = 16,	  /* bytes */
+	TOKENS_RUN = 98304,	  /* entries that are merged together: three quarters full */
+	TOKENS_SLOTS = 131072,	  /* of a table: a power of two */
+	TOKENS_SLOT_BITS = 17,	  /* of TOKENS_SLOTS */
+	TOKENS_UNDO_MAX = 1024,	  /* adds in one transaction */
+	TOKENS_FILTER_BITS = 24,  /* 2^24 bits: 2 MiB */
+	TOKENS_HELD_MAX = 114688, /* entries a table may hold while it waits to be frozen */
 };
 
 struct token_hash {
@@ -95,6 +95,12 @@ void tokens_freeze_if_full(struct tokens *tokens);
 
 /* The next frozen entry to merge, in the order of hashes; NULL: none is left. */
 const struct token_entry *tokens_next(struct tokens *tokens);
+
+/*
+ * How many entries to merge in a transaction that added `added`: so many that the frozen
+ * table is done with before the active one is a run itself.
+ */
+size_t tokens_share(const struct tokens *tokens, size_t added);
 
 /* The frozen table is on disk: forget it. */
 void tokens_thaw(struct tokens *tokens);

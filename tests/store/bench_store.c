@@ -2,7 +2,7 @@
  * What a first write costs at the store: claim, settlement, answer and attempt, 64 in
  * flight, with nothing stored and with a million operations stored.
  *
- *   bench_store DIRECTORY [STORED [MEASURED]]     (DIRECTORY must not exist yet)
+ *   bench_store DIRECTORY [STORED [MEASURED]]
  *
  * CPU is the whole process's: the store's thread and the loop that feeds it.
  */
@@ -186,8 +186,9 @@ int main(int argc, char **argv)
 	bench.inbox.owner = &bench;
 	for (size_t i = 0; i < FLIGHTS_MAX; i++)
 		arena_init(&bench.flights[i].mem, 1 << 20);
+	bench.number = (uint64_t)env_wall_ms(&env_machine) << 20; /* no token twice */
 	open_store(&bench, argv[1]);
-	run(&bench, measured, 64, "nothing stored");
+	run(&bench, measured, 64, "as it was");
 	run(&bench, stored, FLIGHTS_MAX, "filling");
 	run(&bench, measured, 64, "with all that stored");
 	print_memory();

@@ -524,6 +524,34 @@ static void full_disk_changes_nothing_and_passes(void **state)
 	assert_int_equal(sweep_faults(FAULT_FULL, true, false), 0);
 }
 
+/* A token that would have been taken over keeps its old operation. */
+static void failed_claim_leaves_the_old_one(void **state)
+{
+	static struct world world;
+	struct store_operation old;
+	struct store_command *claim, *command;
+
+	install_shim();
+	disk.countdown = 0;
+	assert_int_equal(world_open(&world, directory), 0);
+	old = world_completed(&world, "acme", "t1");
+	world.now_ms += DAY_MS;
+	disk.fault = FAULT_FULL;
+	disk.stays = true;
+	disk.countdown = 1;
+	claim = world_claim(&world, "acme", "t1", 'b');
+	claim->tombstone_ms = 0;
+	assert_int_equal(world_do(&world, claim), FAIL_STORE);
+	command = find(&world, "t1");
+	assert_int_equal(command->result, 0);
+	assert_memory_equal(&command->operation.id, &old.id, OPERATION_ID_SIZE);
+	disk.countdown = 0;
+	claim = world_claim(&world, "acme", "t1", 'b');
+	claim->tombstone_ms = 0;
+	assert_int_equal(world_do(&world, claim), 0);
+	world_close(&world);
+}
+
 #define ROW(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -540,6 +568,7 @@ int main(void)
 		ROW(failing_sync_tells_no_lie),
 		ROW(broken_disk_leaves_doubt_only_where_it_must),
 		ROW(full_disk_changes_nothing_and_passes),
+		ROW(failed_claim_leaves_the_old_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
