@@ -18,7 +18,7 @@ _counterfoil_words() {
 		word=${COMP_WORDS[i]}
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
-			--reference | --account | --state | --limit)
+			--reference | --account | --state | --limit | --token | --task | --cursor)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -42,13 +42,13 @@ _counterfoil_value() {
 		_counterfoil_reply "awaiting_approval queued running unknown
 			completed failed cancelled"
 		;;
-	--upstream | --why | --reference | --account | --limit) ;;
+	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor) ;;
 	*) return 1 ;;
 	esac
 }
 
 _counterfoil_op() {
-	local common="--config --data --json --help"
+	local common="--data --config --admin --json --help"
 
 	case ${words[1]-} in
 	'')
@@ -58,9 +58,12 @@ _counterfoil_op() {
 			_counterfoil_reply "list show cancel resolve"
 		fi
 		;;
-	list) _counterfoil_reply "$common --account --state --limit" ;;
-	resolve) _counterfoil_reply "$common --happened --did-not --why --reference" ;;
-	show | cancel) _counterfoil_reply "$common" ;;
+	list)
+		_counterfoil_reply "$common --state --token --task --account --limit --cursor"
+		;;
+	show) _counterfoil_reply "$common" ;;
+	cancel) _counterfoil_reply "$common --why" ;;
+	resolve) _counterfoil_reply "$common --happened --did-not --no-retry --why --reference" ;;
 	esac
 }
 
@@ -69,11 +72,19 @@ _counterfoil_config() {
 	'') _counterfoil_reply "check example" ;;
 	check)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--config --json --help"
+			_counterfoil_reply "--json --help"
 		else
 			_counterfoil_files
 		fi
 		;;
+	esac
+}
+
+_counterfoil_help() {
+	case ${words[*]:1} in
+	'') _counterfoil_reply "serve sandbox op config" ;;
+	op) _counterfoil_reply "list show cancel resolve" ;;
+	config) _counterfoil_reply "check example" ;;
 	esac
 }
 
@@ -90,7 +101,7 @@ _counterfoil() {
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
 	config) _counterfoil_config ;;
-	help) [ ${#words[@]} -gt 1 ] || _counterfoil_reply "serve sandbox op config" ;;
+	help) _counterfoil_help ;;
 	esac
 }
 

@@ -32,7 +32,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('config', ''), ['check', 'example'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
         self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'config'])
-        self.assertEqual(complete('help', 'op', ''), [])
+        self.assertEqual(complete('help', 'op', ''), ['list', 'show', 'cancel', 'resolve'])
+        self.assertEqual(complete('help', 'serve', ''), [])
 
     def test_options_do_not_hide_the_command(self):
         self.assertEqual(complete('serve', '--up'), ['--upstream'])

@@ -54,13 +54,11 @@ class Run(unittest.TestCase):
         self.program.write_text(STAND_IN)
         self.program.chmod(0o755)
         self.ends = self.folder / 'ends'
-        self.scratch = self.folder / 'scratch'
-        self.scratch.mkdir()
+        self.scratch = self.folder / 'run'
 
     def start(self, **environment):
         environment = {**os.environ, 'LISTEN': free_address(), 'ADMIN': free_address(),
-                       'SANDBOX': free_address(), 'ENDS': str(self.ends),
-                       'TMPDIR': str(self.scratch), **environment}
+                       'SANDBOX': free_address(), 'ENDS': str(self.ends), **environment}
         run = subprocess.Popen([RUN, self.program], stdout=subprocess.PIPE, text=True,
                                stderr=subprocess.PIPE, env=environment)
         self.addCleanup(run.stderr.close)
@@ -69,18 +67,22 @@ class Run(unittest.TestCase):
         return run
 
     def assert_nothing_is_left(self):
-        self.assertEqual(list(self.scratch.iterdir()), [])
+        self.assertFalse(self.scratch.exists())
 
-    def test_it_starts_both_explains_and_stops_the_gate_first(self):
-        run = self.start()
+    def lines_until_ready(self, run):
         lines = []
         for line in run.stdout:
             lines.append(line)
             if 'Ctrl-C stops both' in line:
                 break
+        return lines
+
+    def test_it_starts_both_explains_and_stops_the_gate_first(self):
+        run = self.start()
+        lines = self.lines_until_ready(run)
         self.assertTrue(lines[0].startswith('the gate is at 127.0.0.1:'), lines)
-        self.assertGreaterEqual(sum('curl ' in line for line in lines), 5)
-        self.assertEqual(len(list(self.scratch.iterdir())), 1)
+        self.assertGreaterEqual(sum('curl ' in line for line in lines), 4)
+        self.assertTrue(self.scratch.is_dir())
         run.send_signal(signal.SIGINT)
         self.assertEqual(run.wait(timeout=30), 0, run.stderr.read())
         self.assertEqual(self.ends.read_text().split(), ['serve', 'sandbox'])
@@ -97,6 +99,36 @@ class Run(unittest.TestCase):
         run = self.start(BROKEN='sandbox')
         self.assertEqual(run.wait(timeout=30), 1)
         self.assertIn('the practice API did not start:\ncannot listen\n', run.stderr.read())
+        self.assert_nothing_is_left()
+
+    def test_what_a_killed_run_left_is_replaced(self):
+        (self.scratch / 'data').mkdir(parents=True)
+        (self.scratch / 'data' / 'old').touch()
+        (self.scratch / 'lock').touch()
+        run = self.start()
+        self.lines_until_ready(run)
+        self.assertFalse((self.scratch / 'data').exists())
+        run.send_signal(signal.SIGINT)
+        self.assertEqual(run.wait(timeout=30), 0, run.stderr.read())
+        self.assert_nothing_is_left()
+
+    def test_a_folder_of_somebody_else_is_left_alone(self):
+        (self.scratch / 'data').mkdir(parents=True)
+        run = self.start()
+        self.assertEqual(run.wait(timeout=30), 1)
+        self.assertIn('is not of an earlier run', run.stderr.read())
+        self.assertTrue((self.scratch / 'data').is_dir())
+
+    def test_a_second_run_leaves_the_first_alone(self):
+        first = self.start()
+        self.lines_until_ready(first)
+        second = self.start()
+        self.assertEqual(second.wait(timeout=30), 1)
+        self.assertIn('has not ended', second.stderr.read())
+        self.assertIsNone(first.poll())
+        self.assertTrue(self.scratch.is_dir())
+        first.send_signal(signal.SIGINT)
+        self.assertEqual(first.wait(timeout=30), 0)
         self.assert_nothing_is_left()
 
     def test_a_program_that_was_not_built(self):

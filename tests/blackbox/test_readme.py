@@ -1,0 +1,208 @@
+"""The README, the man page and the completion against the program: what they show is what it does.
+
+In README.md a block marked ```sh try is run, and the block ```text try after it must be what
+comes out. There `…` in a line stands for anything, a line of its own for any lines; ids, times
+and sizes are compared by their form.
+"""
+import os
+import pathlib
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from harness.gate import BINARY, ROOT, drain
+
+README = (ROOT / 'README.md').read_text()
+BLOCK = re.compile(r'^```(\w+) (try|config)\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+OPERATION = re.compile(r'op_[0-9A-HJKMNP-TV-Z]{26}')
+TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z')
+READY_SECONDS = 30
+COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'config check']
+
+
+def blocks(kind):
+    return [(language, text) for language, its_kind, text in BLOCK.findall(README) if its_kind == kind]
+
+
+def free_port():
+    with socket.socket() as unused:
+        unused.bind(('127.0.0.1', 0))
+        return unused.getsockname()[1]
+
+
+def expected_pattern(text):
+    """A shown output as a regular expression over the real one."""
+    lines = []
+    for line in text.splitlines():
+        if line == '…':
+            lines.append(r'(?:[^\n]*\n)*?')
+            continue
+        pattern = '[^\n]*'.join(re.escape(part) for part in line.split('…'))
+        pattern = OPERATION.sub(lambda _: OPERATION.pattern, pattern)
+        pattern = re.sub(TIME.pattern.replace('-', r'\\-').replace(r'\.', r'\\\.'),
+                         lambda _: TIME.pattern, pattern)
+        lines.append(re.sub(r'(?:\\ )+', ' +', pattern) + r' *\n')
+    return re.compile(''.join(lines) + r'\n*')
+
+
+class Run:
+    """`make run` without the build: tools/run over the built program, on free ports."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.ports = {'LISTEN': free_port(), 'ADMIN': free_port(), 'SANDBOX': free_port()}
+        (folder / 'counterfoil').symlink_to(BINARY)
+        addresses = {name: f'127.0.0.1:{port}' for name, port in self.ports.items()}
+        self.process = subprocess.Popen(
+            [ROOT / 'tools' / 'run', folder / 'counterfoil'], env={**os.environ, **addresses},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.stdout, self.stderr = [], []
+        self.ready = threading.Event()
+        drain(self.process.stderr, self.stderr)
+        threading.Thread(target=self._read, daemon=True).start()
+        if not self.ready.wait(READY_SECONDS):
+            self.stop()
+            raise AssertionError(f'tools/run said {self.stdout} {self.stderr}')
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.stdout.append(line.decode())
+            if 'Ctrl-C stops both' in self.stdout[-1]:
+                self.ready.set()
+
+    def localised(self, command):
+        """A command of the README, with this run's program, folder and ports."""
+        for written, own in self._pairs():
+            command = command.replace(written, own)
+        return command
+
+    def as_written(self, text):
+        for written, own in self._pairs():
+            text = text.replace(own, written)
+        return text
+
+    def _pairs(self):
+        return [('build/run', str(self.folder / 'run')),
+                ('build/counterfoil', str(self.folder / 'counterfoil')),
+                ('127.0.0.1:8080', f'127.0.0.1:{self.ports["LISTEN"]}'),
+                ('127.0.0.1:8081', f'127.0.0.1:{self.ports["ADMIN"]}'),
+                ('127.0.0.1:9000', f'127.0.0.1:{self.ports["SANDBOX"]}')]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            assert self.process.wait(30) == 0
+        finally:
+            self.process.kill()
+        assert not (self.folder / 'run').exists()
+
+
+@pytest.fixture
+def run(tmp_path):
+    one = Run(tmp_path)
+    yield one
+    one.stop()
+
+
+def shell(command):
+    done = subprocess.run(['bash', '-c', command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=30)
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout.replace('\r\n', '\n') + '\n'
+
+
+def joined(text):
+    """Without the line breaks that a backslash takes away."""
+    return re.sub(r'\\\n\s*', '', text)
+
+
+def test_the_walk_through(run):
+    # Shows that every command of the walk-through works, and prints what the README says.
+    steps = blocks('try')
+    commands, outputs = steps[0::2], steps[1::2]
+    assert len(commands) == len(outputs) >= 10
+    seen = None
+    for (language, command), (shown_language, shown) in zip(commands, outputs):
+        assert (language, shown_language) == ('sh', 'text')
+        if OPERATION.search(command):
+            assert seen, 'an id is used before one was seen'
+            command = OPERATION.sub(seen, command)
+        printed = shell(run.localised(command))
+        assert expected_pattern(shown).fullmatch(printed), f'{command}\nprints\n{printed}\nnot\n{shown}'
+        found = OPERATION.search(printed)
+        seen = found[0] if found else seen
+
+
+def test_make_run_says_what_the_readme_says(run):
+    # Shows that the commands tools/run prints are the README's, word for word.
+    printed = run.as_written(''.join(run.stdout))
+    commands = [line for line in joined(printed).splitlines()
+                if re.match(r'\s+(curl|build/counterfoil) ', line)]
+    written = [shlex.split(joined(command)) for _, command in blocks('try')[0::2]]
+    assert len(commands) >= 4
+    for command in commands:
+        assert shlex.split(command) in written, command
+
+
+def test_the_configuration_is_a_good_one(tmp_path):
+    # Shows that each configuration of the README passes `config check`.
+    files = tmp_path / 'etc'
+    files.mkdir()
+    for name in ('gate.crt', 'gate.key'):
+        (files / name).touch()
+    texts = [text for _, text in blocks('config')]
+    assert texts
+    for text in texts:
+        file = tmp_path / 'gate.yaml'
+        file.write_text(text.replace('/etc/counterfoil', str(files)))
+        done = subprocess.run([BINARY, 'config', 'check', file], stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_what_the_readme_names_is_there():
+    # Shows that the README's links lead to files, and its make targets and metrics exist.
+    targets = re.findall(r'\]\(([^)#:]+)\)', README)
+    assert targets and all((ROOT / target).exists() for target in targets)
+    makefile = (ROOT / 'Makefile').read_text()
+    for name in set(re.findall(r'(?:`|^)make ([a-z-]+)', README, re.MULTILINE)):
+        assert re.search(rf'^{name}:', makefile, re.MULTILINE), name
+
+
+def test_its_metrics(gate):
+    # Shows that each metric the README names is one the gate has.
+    metrics = gate.admin('/metrics').body.decode()
+    names = set(re.findall(r'counterfoil_[a-z_]+(?:\{[^}`]*\})?', README))
+    assert len(names) >= 4
+    for name in names:
+        assert f'\n{name} ' in metrics, name
+
+
+def options_of(command):
+    done = subprocess.run([BINARY, 'help', *command.split()], stdout=subprocess.PIPE, text=True)
+    assert done.returncode == 0
+    listed = done.stdout.partition('Options:')[2]
+    return set(re.findall(r'^  (--[a-z-]+)', listed, re.MULTILINE))
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_completion_offers_every_option(command):
+    # Shows that bash offers exactly the options that the command has, and --help.
+    script = ROOT / 'packaging' / 'completion' / 'counterfoil.bash'
+    words = ['counterfoil', *command.split(), '--']
+    asked = ('source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _counterfoil; '
+             'printf "%s\\n" "${COMPREPLY[@]}"')
+    done = subprocess.run(['bash', '-c', asked, script, *words], stdout=subprocess.PIPE, text=True)
+    assert set(done.stdout.split()) == options_of(command) | {'--help'}
+
+
+@pytest.mark.parametrize('command', COMMANDS)
+def test_the_man_page_has_every_option(command):
+    # Shows that counterfoil(1) speaks of each option that the command has.
+    page = (pathlib.Path(ROOT) / 'docs' / 'man' / 'counterfoil.1').read_text().replace('\\-', '-')
+    known = set(re.findall(r'--[a-z-]+', page))
+    assert options_of(command) <= known
