@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CAPACITY_FIRST = 256 };
+enum { CAPACITY_FIRST = 1024 };
 
 void buf_init(struct buf *buf, size_t max)
 {

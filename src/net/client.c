@@ -17,17 +17,25 @@
 #include "http/http.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
 	CLIENT_SPARE_HANDLES = 64, /* easy handles kept for the next calls */
 	CALL_RECEIVE_BUFFER = 16 * 1024,
+	WATCHES_FIRST = 64,
 };
 
-/* A socket that libcurl watches. */
+/*
+ * A socket that libcurl watches, until it closes it. Between two requests on one connection
+ * libcurl lets go of it; the poll stays as it is then, since the next request wants the same
+ * again, and two system calls each time would be the price of tidiness.
+ */
 struct watch {
 	uv_poll_t poll;
 	struct client *client;
 	curl_socket_t socket;
+	int events;   /* polled for; 0: stopped */
+	bool is_idle; /* libcurl has let go of it */
 };
 
 struct client {
@@ -36,6 +44,8 @@ struct client {
 	char *url, *ca_file;
 	CURLM *multi;
 	uv_timer_t timer;
+	struct watch **watches; /* by socket; NULL: not watched */
+	size_t watch_room;
 	struct list calls;     /* under way */
 	struct loop_task reap; /* looks for ended calls */
 	struct loop_task fail; /* tells of calls that never began */
@@ -65,6 +75,11 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 	struct watch *watch = poll->data;
 	int what = 0;
 
+	if (watch->is_idle) { /* the service has closed it: libcurl will see when it needs it */
+		uv_poll_stop(poll);
+		watch->events = 0;
+		return;
+	}
 	if (status < 0)
 		what = CURL_CSELECT_ERR;
 	if (events & UV_READABLE)
@@ -79,10 +94,32 @@ static void free_watch(uv_handle_t *handle)
 	free(handle->data);
 }
 
+static bool make_watch_room(struct client *client, size_t socket)
+{
+	size_t room = client->watch_room ? client->watch_room : WATCHES_FIRST;
+	struct watch **watches;
+
+	if (socket < client->watch_room)
+		return true;
+	while (room <= socket)
+		room *= 2;
+	watches = realloc(client->watches, room * sizeof(struct watch *));
+	if (!watches)
+		return false;
+	memset(watches + client->watch_room, 0,
+	       (room - client->watch_room) * sizeof(struct watch *));
+	client->watches = watches;
+	client->watch_room = room;
+	return true;
+}
+
 static struct watch *watch_new(struct client *client, curl_socket_t socket)
 {
-	struct watch *watch = calloc(1, sizeof(*watch));
+	struct watch *watch;
 
+	if (!make_watch_room(client, (size_t)socket))
+		return NULL;
+	watch = calloc(1, sizeof(*watch));
 	if (!watch)
 		return NULL;
 	watch->client = client;
@@ -92,33 +129,49 @@ static struct watch *watch_new(struct client *client, curl_socket_t socket)
 		return NULL;
 	}
 	watch->poll.data = watch;
-	curl_multi_assign(client->multi, socket, watch);
+	client->watches[socket] = watch;
 	return watch;
 }
 
-static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, void *assigned)
+static struct watch *watch_of(const struct client *client, curl_socket_t socket)
+{
+	return (size_t)socket < client->watch_room ? client->watches[socket] : NULL;
+}
+
+static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, void *unused)
 {
 	struct client *client = owner;
-	struct watch *watch = assigned;
-	int events = 0;
+	struct watch *watch = watch_of(client, socket);
+	int events =
+		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
 
 	if (what == CURL_POLL_REMOVE) {
-		if (!watch)
-			return 0;
-		curl_multi_assign(client->multi, socket, NULL);
-		uv_poll_stop(&watch->poll);
-		uv_close((uv_handle_t *)&watch->poll, free_watch);
+		if (watch)
+			watch->is_idle = true;
 		return 0;
 	}
 	if (!watch)
 		watch = watch_new(client, socket);
 	if (!watch)
 		return -1;
-	if (what & CURL_POLL_IN)
-		events |= UV_READABLE;
-	if (what & CURL_POLL_OUT)
-		events |= UV_WRITABLE;
+	watch->is_idle = false;
+	if (events == watch->events)
+		return 0;
+	watch->events = events;
 	return uv_poll_start(&watch->poll, events, on_poll) == 0 ? 0 : -1;
+}
+
+static int on_socket_closed(void *owner, curl_socket_t socket)
+{
+	struct client *client = owner;
+	struct watch *watch = watch_of(client, socket);
+
+	if (watch) {
+		uv_poll_stop(&watch->poll);
+		client->watches[socket] = NULL;
+		uv_close((uv_handle_t *)&watch->poll, free_watch);
+	}
+	return close(socket);
 }
 
 static void on_timer(uv_timer_t *timer)
@@ -260,6 +313,8 @@ static void set_fixed(CURL *easy, const struct client *client)
 	SET(easy, CURLOPT_WRITEFUNCTION, on_data);
 	SET(easy, CURLOPT_READFUNCTION, on_body_wanted);
 	SET(easy, CURLOPT_PREREQFUNCTION, before_sending);
+	SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_closed);
+	SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)(uintptr_t)client);
 }
 
 static CURL *take_handle(struct client *client)
@@ -283,53 +338,73 @@ static void put_handle(struct client *client, CURL *easy)
 	client->spare[client->spare_count++] = easy;
 }
 
-/* "Name: value" for libcurl; an empty value is written "Name;". */
-static bool add_line(struct call *call, struct arena *mem, const struct http_field *field)
-{
-	struct str line = field->value.len ? arena_printf(mem, "%.*s: %.*s", STR_ARG(field->name),
-							  STR_ARG(field->value))
-					   : arena_printf(mem, "%.*s;", STR_ARG(field->name));
-	struct curl_slist *lines;
+/*
+ * The caller's fields as libcurl's list, and with them the fields that libcurl would otherwise
+ * add by itself, without a value, which keeps them out. One piece of memory holds nodes and
+ * text; libcurl only reads them.
+ */
+enum { ADDED_BY_LIBCURL = 4 };
 
-	if (!line.at)
-		return false;
-	lines = curl_slist_append(call->lines, line.at);
-	if (!lines)
-		return false;
-	call->lines = lines;
-	return true;
+static size_t count_lines(struct str text)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < text.len; i++)
+		count += text.at[i] == '\n';
+	return count;
 }
 
-/* The caller's fields, and none of those that libcurl would add by itself. */
+/* Ends the field's line in `copy` where its value ends; an empty one is written "Name;". */
+static char *cut_line(char *copy, struct str text, const struct http_field *field)
+{
+	char *name = copy + (field->name.at - text.at);
+
+	if (field->value.len)
+		copy[field->value.at + field->value.len - text.at] = '\0';
+	else
+		memcpy(name + field->name.len, ";", 2);
+	return name;
+}
+
+static struct curl_slist *add_node(struct curl_slist *node, const char *text)
+{
+	node->data = (char *)(uintptr_t)text;
+	node->next = node + 1;
+	return node + 1;
+}
+
 static bool build_lines(struct call *call)
 {
-	static const char *const added[] = {"Accept", "Content-Type", "User-Agent", "Expect"};
-	bool is_given[4] = {false};
+	static const struct str added[ADDED_BY_LIBCURL] = {
+		{"Accept:", 6}, {"Content-Type:", 12}, {"User-Agent:", 10}, {"Expect:", 6}};
+	bool is_given[ADDED_BY_LIBCURL] = {false};
+	size_t room = count_lines(call->headers) + ADDED_BY_LIBCURL;
+	struct curl_slist *nodes = malloc(room * sizeof(*nodes) + call->headers.len + 2);
+	struct curl_slist *next = nodes;
 	struct str rest = call->headers;
 	struct http_field field;
-	struct arena mem;
-	bool is_fine = true;
+	char *copy;
 
-	arena_init(&mem, 1024 * 1024);
-	while (is_fine && http_next_line(&rest, &field)) {
-		for (size_t i = 0; i < 4; i++)
-			is_given[i] |= str_equal_nocase(field.name, str_from(added[i]));
-		is_fine = add_line(call, &mem, &field);
+	if (!nodes)
+		return false;
+	copy = (char *)(nodes + room);
+	memcpy(copy, call->headers.at, call->headers.len);
+	while (http_next_line(&rest, &field)) {
+		for (size_t i = 0; i < ADDED_BY_LIBCURL; i++)
+			is_given[i] |= str_equal_nocase(field.name, added[i]);
+		next = add_node(next, cut_line(copy, call->headers, &field));
 	}
-	for (size_t i = 0; is_fine && i < 4; i++) {
-		char line[32];
-		struct curl_slist *lines;
-
-		if (is_given[i])
-			continue;
-		snprintf(line, sizeof(line), "%s:", added[i]);
-		lines = curl_slist_append(call->lines, line);
-		is_fine = lines != NULL;
-		if (lines)
-			call->lines = lines;
+	for (size_t i = 0; i < ADDED_BY_LIBCURL; i++) {
+		if (!is_given[i])
+			next = add_node(next, added[i].at);
 	}
-	arena_fini(&mem);
-	return is_fine;
+	if (next == nodes) {
+		free(nodes);
+		return true;
+	}
+	next[-1].next = NULL;
+	call->lines = nodes;
+	return true;
 }
 
 static void set_body(CURL *easy, const struct call *call)
@@ -509,7 +584,7 @@ void call_fini(struct call *call)
 {
 	if (call->client)
 		loop_task_cancel(&call->resume);
-	curl_slist_free_all(call->lines);
+	free(call->lines);
 	call->lines = NULL;
 	buf_fini(&call->answer_headers);
 }
@@ -561,6 +636,7 @@ static void free_client(uv_handle_t *timer)
 
 	free(client->url);
 	free(client->ca_file);
+	free(client->watches);
 	free(client);
 }
 

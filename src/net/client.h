@@ -74,7 +74,7 @@ struct call {
 	/* the client's */
 	struct client *client;
 	CURL *easy;
-	struct curl_slist *lines;
+	struct curl_slist *lines; /* one piece of memory */
 	char error[CURL_ERROR_SIZE];
 	unsigned sends; /* how often a sending was about to begin */
 	int64_t began_us;
