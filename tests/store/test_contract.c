@@ -47,28 +47,6 @@ static void assert_str(struct str text, const char *expected)
 	assert_memory_equal(text.at, expected, text.len);
 }
 
-static struct store_command *find_id(struct world *world, const struct operation_id *id,
-				     const char *account)
-{
-	struct store_command *find = world_command(world, STORE_FIND);
-
-	find->by_id = true;
-	find->operation.id = *id;
-	find->operation.account = str_from(account);
-	world_do(world, find);
-	return find;
-}
-
-static struct store_command *find_token(struct world *world, const char *account, const char *token)
-{
-	struct store_command *find = world_command(world, STORE_FIND);
-
-	find->operation.account = str_from(account);
-	find->operation.token = str_from(token);
-	world_do(world, find);
-	return find;
-}
-
 static struct store_command *purge(struct world *world, int64_t tombstone_ms)
 {
 	struct store_command *command = world_command(world, STORE_PURGE);
@@ -90,7 +68,7 @@ static void claim_is_running(void **state)
 	assert_int_equal(claim->operation.created_ms, world->now_ms);
 	assert_int_equal(claim->operation.expires_ms, world->now_ms + DAY_MS);
 	assert_false(claim->did_pick_up);
-	find = find_token(world, "acme", "t1");
+	find = world_find_token(world, "acme", "t1");
 	assert_int_equal(find->result, 0);
 	assert_memory_equal(&find->operation.id, &claim->operation.id, OPERATION_ID_SIZE);
 	assert_str(find->operation.method, "POST");
@@ -151,10 +129,10 @@ static void accounts_do_not_share_tokens(void **state)
 
 	assert_int_equal(world_do(world, other), 0);
 	assert_memory_not_equal(&other->operation.id, &first.id, OPERATION_ID_SIZE);
-	assert_int_equal(find_id(world, &first.id, "globex")->result, STORE_ABSENT);
-	assert_int_equal(find_id(world, &first.id, "acme")->result, 0);
-	assert_int_equal(find_id(world, &first.id, "")->result, 0);
-	assert_int_equal(find_token(world, "initech", "t1")->result, STORE_ABSENT);
+	assert_int_equal(world_find_id(world, &first.id, "globex")->result, STORE_ABSENT);
+	assert_int_equal(world_find_id(world, &first.id, "acme")->result, 0);
+	assert_int_equal(world_find_id(world, &first.id, "")->result, 0);
+	assert_int_equal(world_find_token(world, "initech", "t1")->result, STORE_ABSENT);
 }
 
 static void account_and_token_do_not_run_together(void **state)
@@ -190,10 +168,10 @@ static void id_must_match_whole(void **state)
 	struct store_operation first = world_completed(world, "acme", "t1");
 
 	first.id.bytes[OPERATION_ID_SIZE - 1] ^= 1;
-	assert_int_equal(find_id(world, &first.id, "acme")->result, STORE_ABSENT);
+	assert_int_equal(world_find_id(world, &first.id, "acme")->result, STORE_ABSENT);
 	first.id.bytes[OPERATION_ID_SIZE - 1] ^= 1;
 	first.id.bytes[0] ^= 1;
-	assert_int_equal(find_id(world, &first.id, "acme")->result, STORE_ABSENT);
+	assert_int_equal(world_find_id(world, &first.id, "acme")->result, STORE_ABSENT);
 }
 
 static void ids_grow_when_the_clock_steps_back(void **state)
@@ -275,7 +253,7 @@ static void settled_stays_settled(void **state)
 	assert_int_equal(world_do(world, late), STORE_LOST);
 	assert_int_equal(late->operation.state, STATE_COMPLETED);
 	assert_int_equal(late->operation.answer.status, 201);
-	assert_int_equal(find_token(world, "acme", "t1")->operation.attempts, 1);
+	assert_int_equal(world_find_token(world, "acme", "t1")->operation.attempts, 1);
 	memset(first.id.bytes + 8, 0, 8);
 	assert_int_equal(world_do(world, world_settle(world, &first, EVENT_SUCCEEDED)),
 			 STORE_ABSENT);
@@ -289,7 +267,7 @@ static void event_without_a_move_is_lost(void **state)
 	world_do(world, claim);
 	settle = world_settle(world, &claim->operation, EVENT_APPROVED);
 	assert_int_equal(world_do(world, settle), STORE_LOST);
-	assert_int_equal(find_token(world, "acme", "t1")->operation.state, STATE_RUNNING);
+	assert_int_equal(world_find_token(world, "acme", "t1")->operation.state, STATE_RUNNING);
 }
 
 static void settle_starts_the_retention(void **state)
@@ -304,7 +282,7 @@ static void settle_starts_the_retention(void **state)
 	settle->operation.reference = STR("ref-9");
 	assert_int_equal(world_do(world, settle), 0);
 	assert_int_equal(settle->operation.expires_ms, world->now_ms + DAY_MS);
-	find = find_token(world, "acme", "t1");
+	find = world_find_token(world, "acme", "t1");
 	assert_int_equal(find->operation.state, STATE_FAILED);
 	assert_int_equal(find->operation.updated_ms, world->now_ms);
 	assert_int_equal(find->operation.created_ms, world->now_ms - 5000);
@@ -373,7 +351,7 @@ static void moves_by_a_person(void **state)
 	assert_int_equal(world_do(world, move), 0);
 	assert_int_equal(move->operation.state, STATE_COMPLETED);
 	assert_str(move->operation.token, "t1");
-	move = find_token(world, "acme", "t1");
+	move = world_find_token(world, "acme", "t1");
 	assert_str(move->operation.reason, "seen in the ticket system");
 	assert_str(move->operation.reference, "T-7");
 	assert_str(move->operation.decided_by, "olga");
@@ -418,7 +396,7 @@ static void history_is_bounded(void **state)
 		world_submit(world, note(world, &first.id, i));
 	world_submit(world, world_claim(world, "acme", "t2", 'a')); /* takes them along */
 	world_wait(world, NOTES);
-	find = find_token(world, "acme", "t1");
+	find = world_find_token(world, "acme", "t1");
 	assert_int_equal(find->operation.attempts, NOTES);
 	assert_int_equal(find->attempt_count, STORE_HISTORY_MAX);
 	assert_int_equal(find->attempts[0].outcome, OUTCOME_CREATED);
@@ -442,7 +420,7 @@ static void note_needs_nobody(void **state)
 
 	store_note(world->store, &first.id, &attempt);
 	for (int i = 0; i < 50; i++) { /* it is written by itself, within a second or so */
-		find = find_token(world, "acme", "t1");
+		find = world_find_token(world, "acme", "t1");
 		if (find->attempt_count == 2)
 			break;
 		nanosleep(&nap, NULL);
@@ -588,8 +566,8 @@ static void expired_is_refused_before_and_after_the_purge(void **state)
 	assert_int_equal(command->purged, 1);
 	assert_false(command->has_more);
 	assert_int_equal(world_do(world, world_claim(world, "acme", "t1", 'a')), STORE_EXPIRED);
-	assert_int_equal(find_id(world, &first.id, "acme")->result, STORE_ABSENT);
-	assert_int_equal(find_token(world, "acme", "t1")->result, STORE_ABSENT);
+	assert_int_equal(world_find_id(world, &first.id, "acme")->result, STORE_ABSENT);
+	assert_int_equal(world_find_token(world, "acme", "t1")->result, STORE_ABSENT);
 	world->now_ms += 30 * (int64_t)DAY_MS;
 	command = purge(world, 30 * (int64_t)DAY_MS);
 	assert_int_equal(command->purged, 0);
@@ -609,7 +587,7 @@ static void without_tombstones_the_token_is_free(void **state)
 	assert_int_equal(world_do(world, claim), 0);
 	assert_memory_not_equal(&claim->operation.id, &first.id, OPERATION_ID_SIZE);
 	assert_int_equal(purge(world, 0)->purged, 1); /* the old one, and not its successor */
-	assert_int_equal(find_token(world, "acme", "t1")->operation.state, STATE_RUNNING);
+	assert_int_equal(world_find_token(world, "acme", "t1")->operation.state, STATE_RUNNING);
 	assert_int_equal(world_do(world, world_claim(world, "acme", "t1", 'b')), STORE_EXISTS);
 
 	world_completed(world, "acme", "t2");
@@ -677,7 +655,7 @@ static void business_retry_names_a_failed_one(void **state)
 	retry->operation.retry_of = str_from(text);
 	assert_int_equal(world_do(world, retry), STORE_RETRY_REFUSED);
 	assert_int_equal(retry->operation.state, STATE_COMPLETED);
-	assert_int_equal(find_token(world, "acme", "t3")->result, STORE_ABSENT);
+	assert_int_equal(world_find_token(world, "acme", "t3")->result, STORE_ABSENT);
 
 	operation_id_write(&failed->operation.id, text);
 	retry = world_claim(world, "globex", "t3", 'a'); /* not its own */
@@ -692,7 +670,7 @@ static void business_retry_names_a_failed_one(void **state)
 	retry = world_claim(world, "acme", "t3", 'a');
 	retry->operation.retry_of = str_from(text);
 	assert_int_equal(world_do(world, retry), 0);
-	assert_str(find_token(world, "acme", "t3")->operation.retry_of, text);
+	assert_str(world_find_token(world, "acme", "t3")->operation.retry_of, text);
 }
 
 /* The one without room fails; the claims before and after it in its batch do not. */
@@ -716,7 +694,7 @@ static void failing_command_harms_nobody(void **state)
 	assert_int_equal(failing->result, FAIL_MEMORY);
 	assert_int_equal(before->result, 0);
 	assert_int_equal(after->result, 0);
-	assert_int_equal(find_token(world, "acme", "t1")->result, 0);
+	assert_int_equal(world_find_token(world, "acme", "t1")->result, 0);
 	arena_fini(&tiny);
 }
 

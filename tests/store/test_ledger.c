@@ -40,12 +40,7 @@ static void execute(const char *sql)
 
 static struct store_command *find(struct world *world, const char *token)
 {
-	struct store_command *command = world_command(world, STORE_FIND);
-
-	command->operation.account = STR("acme");
-	command->operation.token = arena_str(&world->mem, str_from(token));
-	world_do(world, command);
-	return command;
+	return world_find_token(world, "acme", token);
 }
 
 static void open_again_has_everything(void **state)

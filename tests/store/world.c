@@ -200,6 +200,28 @@ int world_do(struct world *world, struct store_command *command)
 	return command->result;
 }
 
+struct store_command *world_find_id(struct world *world, const struct operation_id *id,
+				    const char *account)
+{
+	struct store_command *find = world_command(world, STORE_FIND);
+
+	find->by_id = true;
+	find->operation.id = *id;
+	find->operation.account = str_from(account);
+	world_do(world, find);
+	return find;
+}
+
+struct store_command *world_find_token(struct world *world, const char *account, const char *token)
+{
+	struct store_command *find = world_command(world, STORE_FIND);
+
+	find->operation.account = str_from(account);
+	find->operation.token = str_from(token);
+	world_do(world, find);
+	return find;
+}
+
 void world_hold(struct world *world)
 {
 	world->gate_command = (struct store_command){.kind = STORE_COUNT_STATES,

@@ -61,6 +61,11 @@ void world_wait(struct world *world, int count);
 /* Both; returns command->result. */
 int world_do(struct world *world, struct store_command *command);
 
+/* Find, and wait for the answer. */
+struct store_command *world_find_id(struct world *world, const struct operation_id *id,
+				    const char *account);
+struct store_command *world_find_token(struct world *world, const char *account, const char *token);
+
 void world_hold(struct world *world);
 void world_release(struct world *world);
 
