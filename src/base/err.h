@@ -27,8 +27,8 @@ enum {
  * Record where a failure began and return it: `return fail(FAIL_IO);`. One line on
  * stderr (JSON), naming the place. Any thread.
  */
-#define fail(code)	    fail_at((code), 0, __FILE__, __LINE__, __func__)
-#define fail_errno(code, e) fail_at((code), (e), __FILE__, __LINE__, __func__)
+#define fail(code)	    fail_at((code), 0, __FILE_NAME__, __LINE__, __func__)
+#define fail_errno(code, e) fail_at((code), (e), __FILE_NAME__, __LINE__, __func__)
 int fail_at(int code, int error_number, const char *file, int line, const char *function);
 
 /* A constant text for a failure; "unknown failure" for anything else. */
@@ -36,8 +36,8 @@ const char *fail_text(int code);
 
 /* Stop the process, saying what was not true. Never called for what came from outside. */
 #define require(condition)                                                                         \
-	((condition) ? (void)0 : broken(#condition, __FILE__, __LINE__, __func__))
-#define unreachable(why) broken((why), __FILE__, __LINE__, __func__)
+	((condition) ? (void)0 : broken(#condition, __FILE_NAME__, __LINE__, __func__))
+#define unreachable(why) broken((why), __FILE_NAME__, __LINE__, __func__)
 _Noreturn void broken(const char *what, const char *file, int line, const char *function);
 
 #endif

@@ -50,7 +50,7 @@ static const struct command command_check = {
 	.summary = "checks a configuration file",
 	.usage = "FILE [--json]",
 	.text = "Says all that is wrong with FILE at once, a line each: file, line, column, what\n"
-		"it is and how to mend it. Exit status 1 when there is anything.\n",
+		"it is and how to mend it. Exit status 2 when there is anything.\n",
 	.options = check_options,
 	.option_count = sizeof(check_options) / sizeof(check_options[0]),
 	.operands_min = 1,

@@ -11,7 +11,7 @@
 #include "core/operation.h"
 
 enum {
-	LIST_LIMIT_MAX = 1000,	       /* operations of one page */
+	LIST_LIMIT_MAX = 200,	       /* operations of one page */
 	TARGET_MAX = 16 * 1024,	       /* bytes of a path and its query */
 	BODY_MAX = 64 * 1024,	       /* bytes of a decision */
 	OUTPUT_MAX = 32 * 1024 * 1024, /* bytes shown at once */
@@ -82,7 +82,7 @@ static const struct command_option list_options[] = {
 	{"--token", "TOKEN", "only those with this Idempotency-Key"},
 	{"--task", "TASK", "only those with an attempt of this task"},
 	{"--account", "ACCOUNT", "only those of this account"},
-	{"--limit", "N", "at most N, up to 1000"},
+	{"--limit", "N", "at most N, up to 200"},
 	{"--cursor", "CURSOR", "go on where an earlier list ended"},
 	ADMIN_OPTIONS,
 };

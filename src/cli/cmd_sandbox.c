@@ -36,7 +36,8 @@ const struct command command_sandbox = {
 		"makes a new effect. GET /effects counts them, DELETE /effects starts anew. "
 		"Faults\n"
 		"are asked for by PUT /faults or by a request's own Sandbox-Fault header: drop,\n"
-		"reset, half, hang, delay=MS, status=N, status=N;work. See counterfoil(1).\n",
+		"reset, half, hang, hang;work, delay=MS, status=N, status=N;work. See\n"
+		"counterfoil(1).\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.run = run,

@@ -82,6 +82,8 @@ int main(int count, char **words)
 {
 	if (count == 2 && (strcmp(words[1], "--version") == 0 || strcmp(words[1], "-V") == 0))
 		return flush(print_version());
+	/* libcurl would write the secrets of TLS sessions into the file that it names. */
+	unsetenv("SSLKEYLOGFILE");
 	if (sodium_init() < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
 		command_message("libsodium or libcurl cannot be used on this machine");
 		return EXIT_NOT_SO;

@@ -73,7 +73,7 @@ int settings_parse(struct str text, const char *name, const struct settings_over
 static int report_unreadable(struct settings_report *report, const char *file, int error_number)
 {
 	report_add(report, (struct place){.source = file},
-		   error_number == ENOENT ? "check the path after --config"
+		   error_number == ENOENT ? "check its path"
 					  : "let the user the gate runs as read it",
 		   "cannot be read: %s", strerror(error_number));
 	return SETTINGS_WRONG;

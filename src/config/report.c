@@ -150,6 +150,6 @@ const char *quote(char out[QUOTE_SIZE], struct str text)
 
 		out[i] = (c < 0x20 || c == 0x7f) ? '?' : (char)c;
 	}
-	strcpy(out + len, len < text.len ? "..." : "");
+	memcpy(out + len, len < text.len ? "..." : "", len < text.len ? 4 : 1);
 	return out;
 }

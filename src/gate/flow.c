@@ -20,20 +20,30 @@ struct flow_step {
 	unsigned may_go_to;
 };
 
+/* A step that runs through, and one that may wait between its start and its finish. */
+#define RUNS(name, next)                                                                           \
+	{                                                                                          \
+#name, step_##name, NULL, (next)                                                   \
+	}
+#define WAITS(name, next)                                                                          \
+	{                                                                                          \
+#name, step_##name##_start, step_##name##_finish, (next)                           \
+	}
+
 /* clang-format off */
 static const struct flow_step flow[STEP_COUNT] = {
-/*                  name         start                  finish                  may go to */
-[STEP_RECEIVE]   = {"receive",   step_receive,          NULL,                   TO(IDENTIFY)},
-[STEP_IDENTIFY]  = {"identify",  step_identify,         NULL,                   TO(RECOGNISE) | TO(ANSWER)},
-[STEP_RECOGNISE] = {"recognise", step_recognise_start,  step_recognise_finish,  TO(CLAIM) | TO(ANSWER)},
-[STEP_CLAIM]     = {"claim",     step_claim_start,      step_claim_finish,      TO(SEND) | TO(WAIT) | TO(ANSWER)},
-[STEP_WAIT]      = {"wait",      step_wait_start,       step_wait_finish,       TO(CLAIM) | TO(ANSWER)},
-[STEP_SEND]      = {"send",      step_send_start,       step_send_finish,       TO(SETTLE) | TO(PIPE)},
-[STEP_PIPE]      = {"pipe",      step_pipe_start,       step_pipe_finish,       TO(SETTLE)},
-[STEP_SETTLE]    = {"settle",    step_settle_start,     step_settle_finish,     TO(ANSWER) | TO(PAUSE) | TO(FINISH)},
-[STEP_PAUSE]     = {"pause",     step_pause_start,      step_pause_finish,      TO(SETTLE)},
-[STEP_ANSWER]    = {"answer",    step_answer_start,     step_answer_finish,     TO(FINISH) | TO(PAUSE)},
-[STEP_FINISH]    = {"finish",    step_finish,           NULL,                   0},
+	/*                  step              may go to */
+	[STEP_RECEIVE]   = RUNS(receive,      TO(IDENTIFY)),
+	[STEP_IDENTIFY]  = RUNS(identify,     TO(RECOGNISE) | TO(ANSWER)),
+	[STEP_RECOGNISE] = WAITS(recognise,   TO(CLAIM) | TO(ANSWER)),
+	[STEP_CLAIM]     = WAITS(claim,       TO(SEND) | TO(WAIT) | TO(ANSWER)),
+	[STEP_WAIT]      = WAITS(wait,        TO(CLAIM) | TO(ANSWER)),
+	[STEP_SEND]      = WAITS(send,        TO(SETTLE) | TO(PIPE)),
+	[STEP_PIPE]      = WAITS(pipe,        TO(SETTLE)),
+	[STEP_SETTLE]    = WAITS(settle,      TO(ANSWER) | TO(PAUSE) | TO(FINISH)),
+	[STEP_PAUSE]     = WAITS(pause,       TO(SETTLE)),
+	[STEP_ANSWER]    = WAITS(answer,      TO(FINISH) | TO(PAUSE)),
+	[STEP_FINISH]    = RUNS(finish,       0),
 };
 /* clang-format on */
 

@@ -51,12 +51,10 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				       "Another attempt with this token is under way. Wait, then "
 				       "send the same request with "
 				       "the same token, or ask the status resource."},
-	[PROBLEM_OPERATION_QUEUED] =
-		{"operation-queued", 202, "The operation is queued", ADVICE_WAIT, 2,
-		 "It will be sent. Ask the status resource, or repeat the same request."},
+	[PROBLEM_OPERATION_QUEUED] = {"operation-queued", 202, "The operation is queued",
+				      ADVICE_WAIT, 2, NULL},
 	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
-				      ADVICE_WAIT, 10,
-				      "Nothing is sent before that. Ask the status resource."},
+				      ADVICE_WAIT, 10, NULL},
 	[PROBLEM_OPERATION_CANCELLED] = {"operation-cancelled", 409, "The operation was cancelled",
 					 ADVICE_NEW_KEY, 0,
 					 "It was withdrawn before anything was sent. If it is "
@@ -70,7 +68,7 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_OUTCOME_UNKNOWN] =
 		{"outcome-unknown", 409, "Nobody knows whether it happened", ADVICE_QUERY, 30,
 		 "The request left the gate and no certain answer came back. It is not sent again. "
-		 "Ask the status resource; a person or a probe finds out. Never use a new token."},
+		 "Ask the status resource; a person finds out. Never use a new token."},
 	[PROBLEM_OUTCOME_UNKNOWN_NOW] = {"outcome-unknown", 504, "Nobody knows whether it happened",
 					 ADVICE_QUERY, 5, NULL},
 	[PROBLEM_KEY_EXPIRED] =

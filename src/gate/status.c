@@ -350,7 +350,8 @@ static void route(struct inquiry *inquiry)
 		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
 	else if (str_equal(path, STR(OPERATIONS)))
 		list(inquiry);
-	else if (str_equal(path, STR(PREFIX "/help")))
+	else if (str_equal(path, STR(PREFIX "/help")) || str_equal(path, STR(PREFIX)) ||
+		 str_equal(path, STR(PREFIX "/")))
 		help(inquiry);
 	else if (str_equal(path, STR(PREFIX "/actions")))
 		actions(inquiry);

@@ -59,8 +59,9 @@ enum step step_recognise_finish(struct request *request)
 		problem = PROBLEM_CODING_UNKNOWN;
 		break;
 	default:
-		return request_problem(request, PROBLEM_OVERLOADED,
-				       "The request needs more memory than limits.request_memory.");
+		return request_problem(request, PROBLEM_BODY_TOO_LARGE,
+				       "The body takes more memory to understand than this gate "
+				       "allows (limits.request_memory).");
 	}
 	snprintf(request->detail, sizeof(request->detail), "%s", error.detail);
 	return request_problem(request, problem, request->detail);

@@ -147,9 +147,9 @@ static enum step judge(struct request *request)
 
 static enum step uncertain(struct request *request)
 {
-	take_operation(request);
-	request->has_operation = false;
-	request->must_settle = true;
+	request->id = request->command.operation.id;
+	request->epoch = request->command.operation.epoch;
+	request->must_settle = request->epoch > 0;
 	request->event = EVENT_NOT_SENT;
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
 }

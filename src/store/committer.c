@@ -443,8 +443,13 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 
 	while ((command = chain_take(changes))) {
 		if (r < 0) {
+			/* Who claimed must be able to settle what may have been committed. */
+			bool may_be_theirs = r == FAIL_UNCERTAIN && command->result == 0 &&
+					     command->kind == STORE_CLAIM;
+
+			if (!may_be_theirs)
+				command->record = NULL;
 			command->result = r;
-			command->record = NULL;
 			command->did_pick_up = false;
 		} else if (command->kind == STORE_PURGE) {
 			purged += command->purged;

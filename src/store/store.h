@@ -128,7 +128,8 @@ struct store_command {
 	 * find (id, or account and token).
 	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
 	 * that picked up, a move, find: all of it. The answer comes with a find, and with
-	 * STORE_EXISTS where the fingerprint is the claim's. */
+	 * STORE_EXISTS where the fingerprint is the claim's. A claim that ends FAIL_UNCERTAIN
+	 * has the id and epoch (above 0) it would have, if it would be the caller's. */
 	struct store_operation operation;
 	bool by_id;	  /* find: by operation.id; operation.account limits it unless empty */
 	bool may_pick_up; /* claim: a queued one with this fingerprint becomes running */

@@ -22,13 +22,15 @@ static bool find_vectors(void)
 	const char *named = getenv("COUNTERFOIL_VECTORS");
 	const char *source = getenv("COUNTERFOIL_SOURCE");
 	char up[3 * PARENTS_MAX + 4] = "";
+	size_t len = 0;
 
 	if (named) {
 		snprintf(vectors, sizeof(vectors), "%s", named);
 		return access(vectors, R_OK) == 0;
 	}
 	for (int i = 0; source && i < PARENTS_MAX; i++) {
-		strcat(up, "../");
+		memcpy(up + len, "../", 4);
+		len += 3;
 		snprintf(vectors, sizeof(vectors), "%s/%sshared/vectors", source, up);
 		if (access(vectors, R_OK) == 0)
 			return true;
