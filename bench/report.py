@@ -106,6 +106,17 @@ def load_rows(result):
                *('' if target == 'nginx' or one is None else f'{one:.2f}' for one in beside)]
 
 
+def commit_lines(result):
+    """What the store's transactions were like, at each gate's first writes."""
+    for kind, connections, target in dict.fromkeys(
+            (seen['kind'], seen['connections'], seen['target']) for seen in result['rounds']):
+        rounds = rounds_of(result, target, kind, connections)
+        if kind == 'first' and all('commit_us' in seen for seen in rounds):
+            yield (f'- {target}, {connections} connections: '
+                   f'{median(seen["commands_a_commit"] for seen in rounds):.0f} commands a '
+                   f'commit, {median(seen["commit_us"] for seen in rounds):.0f} µs each')
+
+
 def stored_lines(result):
     stored, start = result['stored'], result['start_s']
     lines = [f'{stored["operations"]:,} operations stored ({stored["bytes"] / 2**20:,.0f} MiB, '
@@ -130,6 +141,7 @@ def markdown(result):
     lines += table(['load', 'connections', 'through', 'requests/s', 'p50 ms', 'p99 ms',
                     'CPU µs', 'upstream µs', 'wrk µs', 'rate ÷ nginx', 'CPU ÷ nginx'],
                    load_rows(result)) + ['']
+    lines += ['Commits of first writes:', '', *commit_lines(result), '']
     if 'memory_kib' in result:
         lines += stored_lines(result)
     lines += ['Peak memory after all rounds: ' +

@@ -136,7 +136,7 @@ UPSTREAM = '''
             add_header Location /v1/tickets/tkt_0001;
             return 201 '{answer}';
         }}
-        location = /stub_status {{ stub_status; }}
+        location = {status} {{ stub_status; }}
     }}
 '''
 
@@ -153,14 +153,21 @@ PROXY = '''
             proxy_http_version 1.1;
             proxy_set_header Connection "";
         }}
+        location = {status} {{ stub_status; }}
     }}
 '''
+
+
+STATUS = '/nginx_status'
+IDLE_S = 0.05
+IDLE_TRIES = 600
 
 
 class Nginx(Service):
     def __init__(self, name, folder):
         super().__init__(name, folder, ['nginx', '-p', str(folder), '-e', f'{folder}/error.log',
                                         '-c', f'{folder}/nginx.conf'])
+        self.asked = 0          # of its requests, how many were ours
         folder.mkdir()
 
     def configure(self, rest):
@@ -168,22 +175,37 @@ class Nginx(Service):
         (self.folder / 'nginx.conf').write_text(NGINX.format(
             user=user, workers=os.cpu_count(), folder=self.folder, rest=rest))
 
+    def start(self):
+        return super().start(self.address, STATUS, 200)
+
+    def status(self):
+        """(clients connected, requests in work, requests so far), this one included."""
+        text = get(self.address, STATUS)[1]
+        found = re.search(r'Active connections: (\d+).*requests\s+\d+ \d+ (\d+)\s+'
+                          r'Reading: (\d+) Writing: (\d+)', text, re.DOTALL)
+        clients, requests, reading, writing = (int(number) for number in found.groups())
+        self.asked += 1
+        return clients, reading + writing, requests
+
 
 class Upstream(Nginx):
-    """Answers every write at once with the same small JSON, and counts."""
+    """Answers every write at once with the same small JSON, and counts them."""
 
     def __init__(self, folder):
         super().__init__('upstream', folder)
-        self.configure(UPSTREAM.format(address=self.address, answer=ANSWER))
-
-    def start(self):
-        return super().start(self.address, '/stub_status', 200)
+        self.configure(UPSTREAM.format(address=self.address, answer=ANSWER, status=STATUS))
 
     def count(self):
-        """Requests so far, without those that asked for the count."""
-        text = get(self.address, '/stub_status')[1]
-        self.asked = getattr(self, 'asked', 0) + 1
-        return int(re.search(r'requests\s+\d+ \d+ (\d+)', text).group(1)) - self.asked
+        """Requests so far, without ours; once none has come for a while."""
+        before = -1
+        for _ in range(IDLE_TRIES):
+            _, busy, requests = self.status()
+            requests -= self.asked
+            if busy <= 1 and requests == before:
+                return requests
+            before = requests
+            time.sleep(IDLE_S)
+        raise RuntimeError('the upstream is still busy long after the load')
 
 
 class Proxy(Nginx):
@@ -191,10 +213,17 @@ class Proxy(Nginx):
 
     def __init__(self, folder, upstream):
         super().__init__('nginx', folder)
-        self.configure(PROXY.format(address=self.address, upstream=upstream.address))
+        self.configure(PROXY.format(address=self.address, upstream=upstream.address,
+                                    status=STATUS))
 
-    def start(self):
-        return super().start(self.address, '/', 201)
+    def wait_until_idle(self, held=0):
+        """Until it is done with requests whose client left when its time was up."""
+        for _ in range(IDLE_TRIES):
+            clients, busy, _ = self.status()
+            if clients <= 1 + held and busy <= 1:
+                return
+            time.sleep(IDLE_S)
+        raise RuntimeError('nginx is still busy long after the load')
 
 
 class Gate(Service):
@@ -218,11 +247,11 @@ class Gate(Service):
         return {found.group(1): float(found.group(2))
                 for found in re.finditer(r'^counterfoil_(\S+) (\S+)$', text, re.MULTILINE)}
 
-    def wait_until_idle(self):
-        """Until what lost its client at the end of a round has ended too."""
-        for _ in range(1000):
+    def wait_until_idle(self, held=0):
+        """As for nginx; the metrics then."""
+        for _ in range(IDLE_TRIES):
             metrics = self.metrics()
-            if metrics['requests_open'] == 0:
+            if metrics['requests_open'] == 0 and metrics['connections_open'] <= held:
                 return metrics
-            time.sleep(0.01)
-        raise RuntimeError(f'{self.name}: requests are still open ten seconds after the load')
+            time.sleep(IDLE_S)
+        raise RuntimeError(f'{self.name} is still busy long after the load')
