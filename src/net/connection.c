@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+enum { FULL_LOG_EVERY_MS = 1000 };
+
 static void start_reading(struct connection *connection);
 static void pump(struct connection *connection, struct str *input);
 static void pump_task(struct loop_task *task);
@@ -42,16 +44,29 @@ static void free_connection(uv_handle_t *handle)
 	free(connection);
 }
 
-void connection_accept(struct server *server)
+/* One more than the server may serve: said in the log, but not each time. */
+static void log_full(struct connection *connection)
+{
+	struct server *server = connection->server;
+	struct log_line line;
+
+	server->counters.refused_full++;
+	if (server->loop->now_ms - server->full_logged_ms < FULL_LOG_EVERY_MS)
+		return;
+	server->full_logged_ms = server->loop->now_ms;
+	log_begin(&line, server->loop->log, LOG_WARNING, "connections-full");
+	log_text(&line, "client", connection->peer);
+	log_int(&line, "limit", (int64_t)server->limits.connections);
+	log_int(&line, "refused", (int64_t)server->counters.refused_full);
+	log_end(&line);
+}
+
+static struct connection *connection_new(struct server *server)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
-	struct sockaddr_storage peer;
-	int size = sizeof(peer);
 
-	if (!connection) {
-		fail(FAIL_MEMORY);
-		return;
-	}
+	if (!connection)
+		return NULL;
 	connection->server = server;
 	connection->loop = server->loop;
 	list_init(&connection->link);
@@ -62,23 +77,44 @@ void connection_accept(struct server *server)
 	require(uv_tcp_init(&server->loop->uv, &connection->tcp) == 0);
 	connection->tcp.data = connection;
 	list_append(&server->connections, &connection->link);
-	connection->was_full = server->counters.open >= server->limits.connections;
 	server->counters.accepted++;
 	server->counters.open++;
-	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0 ||
-	    connection->was_full) {
-		connection_close(connection);
-		return;
-	}
-	uv_tcp_nodelay(&connection->tcp, 1);
+	return connection;
+}
+
+/* False: it cannot be served, or may not. */
+static bool take_socket(struct connection *connection, bool is_full)
+{
+	struct server *server = connection->server;
+	struct sockaddr_storage peer;
+	int size = sizeof(peer);
+
+	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0)
+		return false;
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&peer, &size) == 0)
 		uv_ip_name((struct sockaddr *)&peer, connection->peer, sizeof(connection->peer));
-	if (server->tls) {
+	if (is_full) {
+		log_full(connection);
+		return false;
+	}
+	uv_tcp_nodelay(&connection->tcp, 1);
+	if (server->tls)
 		connection->tls = tls_new(server->tls);
-		if (!connection->tls) {
-			connection_close(connection);
-			return;
-		}
+	return !server->tls || connection->tls;
+}
+
+void connection_accept(struct server *server)
+{
+	bool is_full = server->counters.open >= server->limits.connections;
+	struct connection *connection = connection_new(server);
+
+	if (!connection) {
+		fail(FAIL_MEMORY);
+		return;
+	}
+	if (!take_socket(connection, is_full)) {
+		connection_close(connection);
+		return;
 	}
 	enter_idle(connection);
 	set_deadline(connection, server->limits.head_timeout_ms);

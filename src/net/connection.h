@@ -47,7 +47,7 @@ struct connection {
 	struct buf flying; /* with libuv */
 	uv_write_t write;
 	size_t queue_seen; /* bytes of `flying` not taken at the last sweep */
-	bool is_reading, is_writing, has_eof, is_last, is_pumping, was_full;
+	bool is_reading, is_writing, has_eof, is_last, is_pumping;
 };
 
 /* A client has come: take it from the listener. */
