@@ -121,30 +121,19 @@ static void lend_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 	*out = uv_buf_init(connection->loop->read_buffer, LOOP_READ_BUFFER);
 }
 
+/*
+ * The client says no more. It may still listen for the answer to what it has said, so a message
+ * that is here whole, or may be with what waits in `in`, goes on.
+ */
 static void on_eof(struct connection *connection)
 {
+	bool may_be_whole = connection->phase == PHASE_BODY && connection->in.len;
+
 	connection->has_eof = true;
 	uv_read_stop((uv_stream_t *)&connection->tcp);
 	connection->is_reading = false;
-	if (connection->phase != PHASE_ANSWER || connection->is_last)
+	if (connection->phase != PHASE_ANSWER && !may_be_whole)
 		connection_close(connection);
-}
-
-/* False: it has broken. */
-static bool decrypt(struct connection *connection, struct str bytes)
-{
-	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
-
-	connection_send(connection, STR(""), STR(""));
-	if (connection->phase == PHASE_CLOSED)
-		return false;
-	if (r < 0) {
-		connection_close(connection);
-		return false;
-	}
-	if (r == TLS_CLOSED)
-		on_eof(connection);
-	return connection->phase != PHASE_CLOSED;
 }
 
 /* What was not understood stays with the connection; too much of it stops the reading. */
@@ -176,6 +165,23 @@ static void pump_kept(struct connection *connection)
 	keep_rest(connection, STR(""));
 }
 
+/* A goodbye may come with the last request: first what was said, then the end. */
+static void decrypt(struct connection *connection, struct str bytes)
+{
+	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
+
+	connection_send(connection, STR(""), STR(""));
+	if (connection->phase == PHASE_CLOSED)
+		return;
+	if (r < 0) {
+		connection_close(connection);
+		return;
+	}
+	pump_kept(connection);
+	if (r == TLS_CLOSED && connection->phase != PHASE_CLOSED)
+		on_eof(connection);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
 	struct connection *connection = stream->data;
@@ -193,8 +199,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 	}
 	input = str_of(buffer->base, (size_t)n);
 	if (connection->tls) {
-		if (decrypt(connection, input))
-			pump_kept(connection);
+		decrypt(connection, input);
 	} else if (connection->in.len) {
 		keep_rest(connection, input);
 		if (connection->phase != PHASE_CLOSED)
@@ -343,6 +348,8 @@ static bool pump_body(struct connection *connection, struct str *input)
 	if (exchange->body_mode == BODY_OVER) {
 		connection->phase = PHASE_ANSWER;
 		connection->deadline_ms = 0;
+	} else if (connection->has_eof && !exchange->is_paused) {
+		connection_close(connection); /* all that came is used, and it was not enough */
 	}
 	return false;
 }
