@@ -10,7 +10,9 @@
 
 #include "base/err.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 static void start_reading(struct connection *connection);
 static void pump(struct connection *connection, struct str *input);
@@ -392,6 +394,23 @@ size_t connection_backlog(const struct connection *connection)
 
 static void on_written(uv_write_t *write, int status);
 
+/*
+ * Bytes that the client's system has not acknowledged. The socket's own buffer counts too: it
+ * may hold megabytes, and room in it is announced only when a third of it is free, so that a
+ * slow client would long look like one that takes nothing.
+ */
+static size_t left_to_take(const struct connection *connection)
+{
+	size_t left = uv_stream_get_write_queue_size((const uv_stream_t *)&connection->tcp);
+	int in_socket = 0;
+	uv_os_fd_t fd;
+
+	if (uv_fileno((const uv_handle_t *)&connection->tcp, &fd) == 0 &&
+	    ioctl(fd, SIOCOUTQ, &in_socket) == 0)
+		left += (size_t)in_socket;
+	return left;
+}
+
 static void launch(struct connection *connection)
 {
 	struct buf swap = connection->flying;
@@ -408,7 +427,7 @@ static void launch(struct connection *connection)
 		return;
 	}
 	connection->is_writing = true;
-	connection->queue_seen = connection->flying.len;
+	connection->queue_seen = left_to_take(connection);
 	if (connection->phase != PHASE_BODY || !connection->deadline_ms)
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 }
@@ -566,14 +585,14 @@ static void time_out(struct connection *connection)
 
 void connection_sweep(struct connection *connection, int64_t now_ms)
 {
-	size_t queued;
+	size_t left;
 
 	if (!connection->deadline_ms || now_ms < connection->deadline_ms ||
 	    connection->phase == PHASE_CLOSED)
 		return;
-	queued = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
-	if (connection->is_writing && queued != connection->queue_seen) {
-		connection->queue_seen = queued;
+	left = left_to_take(connection);
+	if (connection->is_writing && left != connection->queue_seen) {
+		connection->queue_seen = left;
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 		return;
 	}
