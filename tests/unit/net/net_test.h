@@ -80,12 +80,13 @@ static inline void turn_times(struct loop *loop, int times)
 #define turn_until(loop, condition)                                                                \
 	do {                                                                                       \
 		int64_t give_up_ms = env_monotonic_ms(&env_machine) + PATIENCE_MS;                 \
+		bool has_come;                                                                     \
                                                                                                    \
-		while (!(condition) && env_monotonic_ms(&env_machine) < give_up_ms)                \
+		while (!(has_come = (condition)) && env_monotonic_ms(&env_machine) < give_up_ms)   \
 			turn(loop);                                                                \
-		if (!(condition))                                                                  \
+		if (!has_come)                                                                     \
 			print_error("this did not come true: %s\n", #condition);                   \
-		assert_true(condition);                                                            \
+		assert_true(has_come);                                                             \
 	} while (0)
 
 /* The other end of a connection. */
