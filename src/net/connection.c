@@ -428,7 +428,9 @@ static void launch(struct connection *connection)
 	}
 	connection->is_writing = true;
 	connection->queue_seen = left_to_take(connection);
-	if (connection->phase != PHASE_BODY || !connection->deadline_ms)
+	/* TLS writes at any time, also when it is asked to: that buys no time for a head. */
+	if (connection->phase == PHASE_ANSWER ||
+	    (connection->phase == PHASE_BODY && !connection->deadline_ms))
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 }
 
@@ -545,10 +547,12 @@ void connection_answered(struct connection *connection)
 		return;
 	}
 	if (connection->is_last || connection->server->is_draining) {
-		if (connection_backlog(connection) == 0)
+		if (connection_backlog(connection) == 0) {
 			linger(connection);
-		else
-			connection->phase = PHASE_ANSWER;
+			return;
+		}
+		connection->phase = PHASE_ANSWER;
+		set_deadline(connection, connection->server->limits.body_timeout_ms);
 		return;
 	}
 	enter_idle(connection);
@@ -585,13 +589,14 @@ static void time_out(struct connection *connection)
 
 void connection_sweep(struct connection *connection, int64_t now_ms)
 {
+	bool is_taken = connection->phase == PHASE_ANSWER || connection->phase == PHASE_BODY;
 	size_t left;
 
 	if (!connection->deadline_ms || now_ms < connection->deadline_ms ||
 	    connection->phase == PHASE_CLOSED)
 		return;
 	left = left_to_take(connection);
-	if (connection->is_writing && left != connection->queue_seen) {
+	if (is_taken && connection->is_writing && left != connection->queue_seen) {
 		connection->queue_seen = left;
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 		return;
