@@ -222,14 +222,27 @@ static void take_field(struct call *call, struct str line)
 static void begin_head(struct call *call, struct str status_line)
 {
 	size_t space = str_find(status_line, ' ');
+	struct str rest = str_from_index(status_line, space + 1);
 	uint64_t status = 0;
 
-	str_to_u64(str_of(str_from_index(status_line, space + 1).at, 3), 999, &status);
+	str_to_u64(str_of(rest.at, rest.len < 3 ? rest.len : 3), 999, &status);
 	call->status = (int)status;
 	call->answer_length = -1;
+	call->is_in_head = true;
 	buf_clear(&call->answer_headers);
 }
 
+static void end_head(struct call *call)
+{
+	call->is_in_head = false;
+	if (call->status < 200)
+		return; /* interim: the next line begins another head */
+	call->has_head = true;
+	if (!call->answer_headers.is_spoiled && !call->is_ambiguous)
+		call->events->head(call);
+}
+
+/* A head begins with its status line; a later line that looks like one is a field, and bad. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 {
 	struct call *call = owner;
@@ -239,17 +252,13 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 		return line.len; /* trailers: dropped */
 	while (line.len && (line.at[line.len - 1] == '\r' || line.at[line.len - 1] == '\n'))
 		line.len--;
-	if (str_starts_with(line, STR("HTTP/")) && line.len >= 12) {
+	if (!call->is_in_head)
 		begin_head(call, line);
-	} else if (line.len) {
+	else if (line.len)
 		take_field(call, line);
-	} else if (call->status >= 200) {
-		call->has_head = true;
-		if (call->answer_headers.is_spoiled || call->is_ambiguous)
-			return 0;
-		call->events->head(call);
-	}
-	return size * count;
+	else
+		end_head(call);
+	return call->answer_headers.is_spoiled || call->is_ambiguous ? 0 : size * count;
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *owner)

@@ -79,6 +79,7 @@ struct call {
 	unsigned sends; /* how often a sending was about to begin */
 	int64_t began_us;
 	bool is_ambiguous; /* its head could be read in two ways */
+	bool is_in_head;   /* between a status line and an empty line */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
 	struct loop_task resume;
 	struct list link;
