@@ -82,6 +82,8 @@ struct call {
 	bool is_in_head;   /* between a status line and an empty line */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
 	struct loop_task resume;
+	struct loop_timer patience; /* while it waits for a connection */
+	bool is_under_way;
 	struct list link;
 };
 
