@@ -108,7 +108,8 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing here", ADVICE_STOP, 0,
 			       "No such operation of this account, or no such page."},
 	[PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "The method is not allowed here",
-					ADVICE_FIX, 0, NULL},
+					ADVICE_FIX, 0,
+					"Only the gate's own pages say so. Nothing was done."},
 	[PROBLEM_NOT_CANCELLABLE] =
 		{"not-cancellable", 409, "It can no longer be cancelled", ADVICE_QUERY, 0,
 		 "Only an operation that waits (queued, awaiting approval) can be cancelled."},
@@ -116,9 +117,11 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				    ADVICE_STOP, 0,
 				    "Only an operation whose outcome is unknown can be resolved."},
 	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
-				     0, NULL},
+				     0,
+				     "A filter or a page of a list could not be read. Nothing was "
+				     "listed, rather than too much."},
 	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
-				     NULL},
+				     "The credential is missing, or is not one that is let in."},
 	[PROBLEM_OVERLOADED] = {"overloaded", 503, "The gate is busy", ADVICE_SAME_KEY, 1,
 				"A limit of this gate was reached. Nothing was sent."},
 };
