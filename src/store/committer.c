@@ -416,6 +416,7 @@ static void commit_alone(struct store *store, struct store_command *command)
 
 	chain_init(&alone);
 	command->record = NULL;
+	command->did_pick_up = false;
 	chain_append(&alone, command);
 	commit_changes(store, &alone);
 }
@@ -443,7 +444,8 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 	while ((command = chain_take(changes))) {
 		if (r < 0) {
 			command->result = r;
-			command->record = NULL;
+			if (r != FAIL_UNCERTAIN || !command->did_pick_up)
+				command->record = NULL; /* else it may be its own: store.h */
 			command->did_pick_up = false;
 		} else if (command->kind == STORE_PURGE) {
 			purged += command->purged;
