@@ -476,7 +476,7 @@ void call_start(struct client *client, struct call *call)
 	loop_task_init(&call->resume, run_resume);
 	list_init(&call->link);
 	call->easy = take_handle(client);
-	if (call->easy && build_lines(call) && set_own(call) &&
+	if (!call->is_spoiled && call->easy && build_lines(call) && set_own(call) &&
 	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
 		list_append(&client->calls, &call->link);
 		return;
