@@ -581,7 +581,7 @@ static void launch(struct call *call)
 	call->is_under_way = true;
 	client->under_way++;
 	call->easy = take_handle(client);
-	if (call->easy && build_lines(call) && set_own(call) &&
+	if (!call->is_spoiled && call->easy && build_lines(call) && set_own(call) &&
 	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
 		list_append(&client->calls, &call->link);
 		return;

@@ -62,6 +62,7 @@ struct call {
 	bool is_streamed;    /* the body comes through events->body */
 	int64_t body_length; /* streamed: bytes, or -1: chunked */
 	bool is_once;	     /* protected: total timeout; never a second sending */
+	bool is_spoiled;     /* it could not be put together: it ends as one that never left */
 
 	/* for the caller to read */
 	int status;

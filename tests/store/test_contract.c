@@ -226,6 +226,49 @@ static void queued_one_is_picked_up_once(void **state)
 	}
 }
 
+/* Pick `t1` up in a transaction that ends as `fault` says. */
+static struct store_command *pick_up_in_doubt(struct world *world, enum store_mem_fault_kind fault)
+{
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *doubt;
+
+	world->script.faults[0] = (struct store_mem_fault){3, fault};
+	world->script.fault_count = 1;
+	assert_int_equal(world_do(world, claim), 0);
+	assert_int_equal(world_do(world, world_settle(world, &claim->operation, EVENT_NOT_SENT)),
+			 0);
+	doubt = world_claim(world, "acme", "t1", 'a');
+	doubt->may_pick_up = true;
+	assert_int_equal(world_do(world, doubt), FAIL_UNCERTAIN);
+	assert_memory_equal(&doubt->operation.id, &claim->operation.id, OPERATION_ID_SIZE);
+	return doubt;
+}
+
+static void pick_up_in_doubt_can_be_settled(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *settle;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_APPLIED);
+	settle = world_settle(world, &doubt->operation, EVENT_NOT_SENT);
+	assert_int_equal(world_do(world, settle), 0);
+	assert_int_equal(settle->operation.state, STATE_QUEUED);
+}
+
+static void pick_up_in_doubt_settles_nobody_elses(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *next;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_LOST);
+	next = world_claim(world, "acme", "t1", 'a');
+	next->may_pick_up = true;
+	assert_int_equal(world_do(world, next), 0);
+	assert_int_equal(world_do(world, world_settle(world, &doubt->operation, EVENT_NOT_SENT)),
+			 STORE_LOST);
+	assert_int_equal(world_do(world, world_settle(world, &next->operation, EVENT_SUCCEEDED)),
+			 0);
+}
+
 static void old_epoch_is_lost(void **state)
 {
 	struct world *world = world_of(state);
@@ -755,6 +798,8 @@ int main(void)
 		BOTH(id_must_match_whole),
 		BOTH(ids_grow_when_the_clock_steps_back),
 		BOTH(queued_one_is_picked_up_once),
+		ROW(pick_up_in_doubt_can_be_settled, in_memory),
+		ROW(pick_up_in_doubt_settles_nobody_elses, in_memory),
 		BOTH(old_epoch_is_lost),
 		BOTH(settled_stays_settled),
 		BOTH(event_without_a_move_is_lost),
