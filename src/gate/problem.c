@@ -52,9 +52,12 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				       "send the same request with "
 				       "the same token, or ask the status resource."},
 	[PROBLEM_OPERATION_QUEUED] = {"operation-queued", 202, "The operation is queued",
-				      ADVICE_WAIT, 2, NULL},
+				      ADVICE_WAIT, 2,
+				      "It has not been sent yet. Ask the status resource, or "
+				      "repeat the same request."},
 	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
-				      ADVICE_WAIT, 10, NULL},
+				      ADVICE_WAIT, 10,
+				      "Nothing is sent before that. Ask the status resource."},
 	[PROBLEM_OPERATION_CANCELLED] = {"operation-cancelled", 409, "The operation was cancelled",
 					 ADVICE_NEW_KEY, 0,
 					 "It was withdrawn before anything was sent. If it is "
