@@ -55,12 +55,18 @@ static void values_that_are_not_there_are_not(void **state)
 
 static void broken_escapes_are_no_value(void **state)
 {
+	struct arena mem;
+	struct str value;
+
 	assert_value("a=%", "a", NULL);
 	assert_value("a=%4", "a", NULL);
 	assert_value("a=%4g", "a", NULL);
 	assert_value("a=%g4", "a", NULL);
 	assert_value("a=1%", "a", NULL);
 	assert_value("a=%4&b=1", "a", NULL);
+	arena_init(&mem, 4096);
+	assert_false(query_value(str_of("a=%41", 4), STR("a"), &mem, &value)); /* cut off */
+	arena_fini(&mem);
 }
 
 /* Lists. */

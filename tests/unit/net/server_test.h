@@ -244,4 +244,46 @@ static inline void world_begins(struct world *world, int count)
 	turn_until(&world->loop, world->begun == count);
 }
 
+/* What most tests say. */
+
+static inline int set_up(void **state)
+{
+	struct world *world = world_new();
+
+	world_serve(world, NULL);
+	*state = world;
+	return 0;
+}
+
+static inline int tear_down(void **state)
+{
+	world_free(*state);
+	return 0;
+}
+
+static inline struct visit *first(struct world *world)
+{
+	return &world->visits[0];
+}
+
+static inline void answer(struct visit *visit, int status, const char *body)
+{
+	ASK(visit->world,
+	    exchange_answer(visit->exchange, status, STR("X-Own: 1\r\n"), str_from(body)));
+}
+
+static inline void assert_body(const struct visit *visit, const char *body)
+{
+	assert_true(str_equal(buf_str(&visit->body), str_from(body)));
+}
+
+static inline void assert_count(struct world *world, const char *part, size_t count)
+{
+	peer_listen(&world->peer);
+	if (peer_count(&world->peer, part) != count)
+		print_error("not %zu times %s in: %.*s\n", count, part,
+			    STR_ARG(buf_str(&world->peer.heard)));
+	assert_int_equal(peer_count(&world->peer, part), count);
+}
+
 #endif

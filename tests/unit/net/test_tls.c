@@ -125,7 +125,7 @@ struct secret_world {
 	SSL *ssl;
 };
 
-static int set_up(void **state)
+static int set_up_secret(void **state)
 {
 	struct secret_world *secret = calloc(1, sizeof(*secret));
 	char why[256];
@@ -147,7 +147,7 @@ static int set_up(void **state)
 	return 0;
 }
 
-static int tear_down(void **state)
+static int tear_down_secret(void **state)
 {
 	struct secret_world *secret = *state;
 
@@ -359,7 +359,7 @@ static void a_handshake_that_never_ends_is_cut_off(void **state)
 	turn_until(&world->loop, peer_saw_end(&world->peer));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_secret, tear_down_secret)
 
 int main(void)
 {
