@@ -56,7 +56,7 @@ void connection_accept(struct server *server)
 	connection->loop = server->loop;
 	list_init(&connection->link);
 	loop_task_init(&connection->pump, pump_task);
-	buf_init(&connection->in, CONNECTION_IN_MAX);
+	buf_init(&connection->in, server->limits.head.head_bytes + CONNECTION_IN_MAX);
 	buf_init(&connection->out, SIZE_MAX / 2);
 	buf_init(&connection->flying, SIZE_MAX / 2);
 	require(uv_tcp_init(&server->loop->uv, &connection->tcp) == 0);
@@ -126,25 +126,14 @@ static void on_eof(struct connection *connection)
 	connection->has_eof = true;
 	uv_read_stop((uv_stream_t *)&connection->tcp);
 	connection->is_reading = false;
-	if (connection->phase != PHASE_ANSWER || connection->is_last)
+	if (connection->phase != PHASE_ANSWER)
 		connection_close(connection);
 }
 
-/* False: it has broken. */
-static bool decrypt(struct connection *connection, struct str bytes)
+/* More is read than can be understood now. A head is bounded by its own limit. */
+static bool is_ahead(const struct connection *connection)
 {
-	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
-
-	connection_send(connection, STR(""), STR(""));
-	if (connection->phase == PHASE_CLOSED)
-		return false;
-	if (r < 0) {
-		connection_close(connection);
-		return false;
-	}
-	if (r == TLS_CLOSED)
-		on_eof(connection);
-	return connection->phase != PHASE_CLOSED;
+	return connection->in.len > CONNECTION_IN_HIGH && connection->phase != PHASE_HEAD;
 }
 
 /* What was not understood stays with the connection; too much of it stops the reading. */
@@ -158,7 +147,7 @@ static void keep_rest(struct connection *connection, struct str rest)
 		connection_close(connection);
 		return;
 	}
-	if (connection->in.len > CONNECTION_IN_HIGH && connection->is_reading) {
+	if (is_ahead(connection) && connection->is_reading) {
 		uv_read_stop((uv_stream_t *)&connection->tcp);
 		connection->is_reading = false;
 	}
@@ -174,6 +163,22 @@ static void pump_kept(struct connection *connection)
 		return;
 	buf_consume(&connection->in, before - input.len);
 	keep_rest(connection, STR(""));
+}
+
+/* The client may close its side of TLS in the same breath in which it asks. */
+static void read_tls(struct connection *connection, struct str bytes)
+{
+	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
+
+	if (!connection_send(connection, STR(""), STR("")))
+		return;
+	if (r < 0) {
+		connection_close(connection);
+		return;
+	}
+	pump_kept(connection);
+	if (r == TLS_CLOSED && connection->phase != PHASE_CLOSED)
+		on_eof(connection);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
@@ -193,8 +198,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 	}
 	input = str_of(buffer->base, (size_t)n);
 	if (connection->tls) {
-		if (decrypt(connection, input))
-			pump_kept(connection);
+		read_tls(connection, input);
 	} else if (connection->in.len) {
 		keep_rest(connection, input);
 		if (connection->phase != PHASE_CLOSED)
@@ -221,7 +225,7 @@ static void pump_task(struct loop_task *task)
 	struct connection *connection = list_entry(task, struct connection, pump);
 
 	pump_kept(connection);
-	if (connection->phase != PHASE_CLOSED && connection->in.len <= CONNECTION_IN_HIGH)
+	if (connection->phase != PHASE_CLOSED && !is_ahead(connection))
 		start_reading(connection);
 }
 
@@ -330,7 +334,7 @@ static bool pump_body(struct connection *connection, struct str *input)
 	struct exchange *exchange = connection->exchange;
 	size_t used;
 
-	if (exchange->body_mode == BODY_NOT_WANTED || exchange->is_paused) {
+	if (!exchange_wants_more(exchange)) {
 		connection->deadline_ms = 0;
 		return false;
 	}
@@ -423,7 +427,8 @@ static void on_written(uv_write_t *write, int status)
 		launch(connection);
 		return;
 	}
-	if (connection->phase == PHASE_ANSWER)
+	if (connection->phase == PHASE_ANSWER ||
+	    (connection->phase == PHASE_BODY && !exchange_wants_more(connection->exchange)))
 		connection->deadline_ms = 0;
 	if (connection->exchange)
 		exchange_on_drained(connection->exchange);
