@@ -20,7 +20,7 @@
 
 enum {
 	CLIENT_SPARE_HANDLES = 64, /* easy handles kept for the next calls */
-	CALL_RECEIVE_BUFFER = 16 * 1024,
+	CALL_RECEIVE_BUFFER = CALL_PIECE_MAX,
 };
 
 /* A socket that libcurl watches. */
@@ -163,6 +163,7 @@ static void take_field(struct call *call, struct str line)
 		return;
 	if (str_equal_nocase(name, STR("Content-Length")))
 		take_length(call, value);
+	call->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
 	http_write_field(&call->answer_headers, name, value);
 }
 
@@ -174,7 +175,16 @@ static void begin_head(struct call *call, struct str status_line)
 	str_to_u64(str_of(str_from_index(status_line, space + 1).at, 3), 999, &status);
 	call->status = (int)status;
 	call->answer_length = -1;
+	call->has_coding = false;
 	buf_clear(&call->answer_headers);
+}
+
+/* Both framings: one reader takes the one, another the other (RFC 9112 § 6.3). */
+static bool is_sound(const struct call *call)
+{
+	bool has_both = call->has_coding && call->answer_length >= 0;
+
+	return !call->is_ambiguous && !has_both && !call->answer_headers.is_spoiled;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
@@ -192,7 +202,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 		take_field(call, line);
 	} else if (call->status >= 200) {
 		call->has_head = true;
-		if (call->answer_headers.is_spoiled || call->is_ambiguous)
+		if (!is_sound(call))
 			return 0;
 		call->events->head(call);
 	}
@@ -351,13 +361,13 @@ static void set_body(CURL *easy, const struct call *call)
 		SET(easy, CURLOPT_NOBODY, 1L);
 }
 
-static void set_times(CURL *easy, const struct call *call)
+static void set_times(CURL *easy, const struct call *call, bool as_a_whole)
 {
 	int64_t ms = call->client->settings.timeout_ms;
 
-	SET(easy, CURLOPT_TIMEOUT_MS, call->is_once ? (long)ms : 0L);
-	SET(easy, CURLOPT_LOW_SPEED_LIMIT, call->is_once ? 0L : 1L);
-	SET(easy, CURLOPT_LOW_SPEED_TIME, call->is_once ? 0L : (long)((ms + 999) / 1000));
+	SET(easy, CURLOPT_TIMEOUT_MS, as_a_whole ? (long)ms : 0L);
+	SET(easy, CURLOPT_LOW_SPEED_LIMIT, as_a_whole ? 0L : 1L);
+	SET(easy, CURLOPT_LOW_SPEED_TIME, as_a_whole ? 0L : (long)((ms + 999) / 1000));
 }
 
 /* Both, and a NUL. False: no room. */
@@ -383,7 +393,7 @@ static bool set_own(struct call *call)
 	    !join(target, sizeof(target), base, call->target))
 		return false;
 	set_body(easy, call);
-	set_times(easy, call);
+	set_times(easy, call, call->is_once);
 	SET(easy, CURLOPT_CUSTOMREQUEST, method);
 	SET(easy, CURLOPT_REQUEST_TARGET, target);
 	SET(easy, CURLOPT_HTTPHEADER, call->lines);
@@ -402,6 +412,7 @@ static void end_call(struct call *call, enum sending sending, const char *reason
 	struct client *client = call->client;
 
 	list_remove(&call->link);
+	loop_timer_cancel(&call->turn);
 	call->reason = reason;
 	call->duration_us = env_monotonic_us(client->loop->env) - call->began_us;
 	if (call->easy) {
@@ -453,7 +464,9 @@ static void tell_failed(struct loop_task *task)
 		struct call *call = list_entry(client->failed.next, struct call, link);
 
 		end_call(call, call->sends ? SENDING_UNCLEAR : SENDING_NEVER_LEFT,
-			 call->is_ending ? "cancelled" : "the call could not be started");
+			 call->is_timed_out ? "no connection was free in time"
+			 : call->is_ending  ? "cancelled"
+					    : "the call could not be started");
 	}
 }
 
@@ -467,6 +480,17 @@ static void run_resume(struct loop_task *task)
 	loop_soon(call->client->loop, &call->client->reap);
 }
 
+/* libcurl looks at no clock while a call waits for a connection that others have. */
+static void turn_missed(struct loop_timer *timer)
+{
+	struct call *call = list_entry(timer, struct call, turn);
+
+	if (call->sends || call->is_ending)
+		return;
+	call->is_timed_out = true;
+	call_cancel(call);
+}
+
 void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
@@ -474,11 +498,13 @@ void call_start(struct client *client, struct call *call)
 	call->answer_length = -1;
 	buf_init(&call->answer_headers, CALL_HEAD_MAX);
 	loop_task_init(&call->resume, run_resume);
+	loop_timer_init(&call->turn, turn_missed);
 	list_init(&call->link);
 	call->easy = take_handle(client);
 	if (call->easy && build_lines(call) && set_own(call) &&
 	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
 		list_append(&client->calls, &call->link);
+		loop_timer_start(client->loop, &call->turn, client->settings.timeout_ms);
 		return;
 	}
 	list_append(&client->failed, &call->link);
@@ -492,6 +518,12 @@ void call_resume(struct call *call)
 		return;
 	call->is_paused_in = call->is_paused_out = false;
 	loop_soon(call->client->loop, &call->resume);
+}
+
+void call_be_patient(struct call *call)
+{
+	if (call->easy)
+		set_times(call->easy, call, false);
 }
 
 void call_cancel(struct call *call)
@@ -553,6 +585,12 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)settings->max_connections);
 	*out = client;
 	return 0;
+}
+
+void client_cancel_all(struct client *client)
+{
+	while (!list_is_empty(&client->calls))
+		call_cancel(list_entry(client->calls.next, struct call, link));
 }
 
 static void free_client(uv_handle_t *timer)
