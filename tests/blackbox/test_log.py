@@ -8,8 +8,8 @@ from harness.upstream import answer, drop
 def test_lines_are_json_with_time_and_event(gate, path, token):
     # Shows that every line on stderr is one JSON object with a time and a level.
     gate.post(path, token)
+    gate.wait_log(path)
     lines = gate.log_lines()
-    assert lines
     for line in lines:
         assert isinstance(line, dict)
         assert line.get('time') and line.get('level') and line.get('event'), line
