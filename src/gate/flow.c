@@ -20,17 +20,12 @@ struct flow_step {
 	unsigned may_go_to;
 };
 
-/* A step that runs through, and one that may wait between its start and its finish. */
-#define RUNS(name, next)                                                                           \
-	{                                                                                          \
-#name, step_##name, NULL, (next)                                                   \
-	}
-#define WAITS(name, next)                                                                          \
-	{                                                                                          \
-#name, step_##name##_start, step_##name##_finish, (next)                           \
-	}
-
 /* clang-format off */
+
+/* A step that runs through, and one that may wait between its start and its finish. */
+#define RUNS(name, next)  {#name, step_##name, NULL, (next)}
+#define WAITS(name, next) {#name, step_##name##_start, step_##name##_finish, (next)}
+
 static const struct flow_step flow[STEP_COUNT] = {
 	/*                  step              may go to */
 	[STEP_RECEIVE]   = RUNS(receive,      TO(IDENTIFY)),
@@ -43,7 +38,7 @@ static const struct flow_step flow[STEP_COUNT] = {
 	[STEP_SETTLE]    = WAITS(settle,      TO(ANSWER) | TO(PAUSE) | TO(FINISH)),
 	[STEP_PAUSE]     = WAITS(pause,       TO(SETTLE)),
 	[STEP_ANSWER]    = WAITS(answer,      TO(FINISH) | TO(PAUSE)),
-	[STEP_FINISH]    = RUNS(finish,       0),
+	[STEP_FINISH]    = WAITS(finish,      0),
 };
 /* clang-format on */
 

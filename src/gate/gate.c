@@ -1,10 +1,11 @@
 /*
  * The gate as a whole: opening, running, reloading, draining, closing.
  *
- * The control thread is the main one. SIGTERM and SIGINT drain: no new connection, what runs
- * is finished, up to limits.drain_timeout; a second one ends at once. SIGHUP reads the
- * configuration again and keeps the old one if the new one is wrong. Whatever ends the
- * process before its operations have, the next gate finds them and calls them unknown.
+ * The control thread is the main one. SIGTERM and SIGINT drain: no new connection, nobody waits
+ * for news any longer, what runs is finished. After limits.drain_timeout the calls that still
+ * run are given up, and their operations become unknown. A second signal ends at once. SIGHUP
+ * reads the configuration again and keeps the old one if the new one is wrong. Whatever ends
+ * the process before its operations have, the next gate finds them and calls them unknown.
  */
 #include "gate/gate.h"
 
@@ -15,7 +16,11 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-enum { DRAIN_LOOK_MS = 50, FILES_BESIDES = 64 };
+enum {
+	DRAIN_LOOK_MS = 50,
+	DRAIN_GRACE_MS = 2000, /* for what is given up to be recorded and told */
+	FILES_BESIDES = 64,    /* open files that are no client's */
+};
 
 static int explain(char *why, size_t why_size, int code, const char *text)
 {
@@ -67,6 +72,7 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 {
 	int r;
 
+	signal(SIGPIPE, SIG_IGN);
 	*gate = (struct gate){
 		.env = &env_machine,
 		.config_file = config_file,
@@ -182,19 +188,29 @@ static void reload(struct gate *gate)
 
 /* Draining. */
 
+static void give_up(struct gate *gate)
+{
+	log_note(gate->log, LOG_WARNING, "drain-timeout", "what",
+		 "what still runs is given up; its operations are unknown");
+	gate->has_given_up = true;
+	gate->drain_until_ms += DRAIN_GRACE_MS;
+	for (unsigned i = 0; i < gate->worker_count; i++)
+		worker_give_up(&gate->workers[i]);
+}
+
 static void look_if_drained(struct loop_timer *timer)
 {
 	struct gate *gate = list_entry(timer, struct gate, drain_timer);
 	bool is_over = gate->control.loop.now_ms >= gate->drain_until_ms;
 
-	if (!is_over && atomic_load(&gate->drained_workers) < gate->worker_count) {
-		loop_timer_start(&gate->control.loop, timer, DRAIN_LOOK_MS);
+	if (atomic_load(&gate->drained_workers) == gate->worker_count ||
+	    (is_over && gate->has_given_up)) {
+		loop_stop(&gate->control.loop);
 		return;
 	}
 	if (is_over)
-		log_note(gate->log, LOG_WARNING, "drain-timeout", "what",
-			 "operations still run; the next gate will call them unknown");
-	loop_stop(&gate->control.loop);
+		give_up(gate);
+	loop_timer_start(&gate->control.loop, timer, DRAIN_LOOK_MS);
 }
 
 static void drain(struct gate *gate)
@@ -206,6 +222,7 @@ static void drain(struct gate *gate)
 	log_note(gate->log, LOG_INFO, "draining", "what", "no new connections");
 	gate->drain_until_ms =
 		gate->control.loop.now_ms + gate_settings(gate)->limits.drain_timeout_ms;
+	waiting_close(&gate->waiting);
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		worker_drain(&gate->workers[i]);
 	loop_timer_init(&gate->drain_timer, look_if_drained);
@@ -226,7 +243,6 @@ void gate_run(struct gate *gate)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
-	signal(SIGPIPE, SIG_IGN);
 	for (size_t i = 0; i < 3; i++) {
 		require(uv_signal_init(&gate->control.loop.uv, &gate->signals[i]) == 0);
 		gate->signals[i].data = gate;
@@ -239,9 +255,9 @@ void gate_close(struct gate *gate)
 {
 	for (unsigned i = 0; i < gate->started_workers; i++)
 		worker_stop(&gate->workers[i]);
-	janitor_stop(gate);
 	if (gate->store)
 		store_close(gate->store);
+	janitor_stop(gate);
 	if (gate->workers) {
 		for (unsigned i = 0; i < gate->worker_count; i++)
 			worker_free(&gate->workers[i]);

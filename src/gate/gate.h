@@ -41,6 +41,7 @@ struct settings_hold {
 
 /* What one worker serves with, from one reload to the next. */
 struct generation {
+	struct list link; /* among the worker's */
 	struct worker *worker;
 	struct settings_hold *hold;
 	const struct settings *settings;
@@ -55,14 +56,16 @@ struct worker {
 	unsigned index;
 	struct service service;
 	struct server server;
-	struct generation *generation;
+	struct generation *generation; /* the newest */
+	struct list generations;       /* with those that still have requests */
 	struct metrics metrics;
 	unsigned requests; /* not ended, over all generations */
 	struct loop_sweeper sweeper;
 	struct loop_post reload; /* the control thread's */
 	struct settings_hold *next_hold;
 	atomic_bool is_reloading;
-	struct loop_post drain;
+	struct loop_post drain, give_up, stop; /* one may come on the heels of another */
+	struct loop_timer close;	       /* given up: ends what is still connected */
 	bool is_draining, is_drained;
 };
 
@@ -92,6 +95,7 @@ struct gate {
 	unsigned worker_count, started_workers;
 	atomic_uint drained_workers;
 	atomic_bool is_draining;
+	bool has_given_up;    /* the time for draining is over; the control thread's */
 	int64_t started_ms;   /* Unix time */
 	uint64_t interrupted; /* operations that a former gate left running */
 	char listen_text[64]; /* the data listener's address as bound */
@@ -114,18 +118,20 @@ static inline const struct settings *gate_settings(const struct gate *gate)
 }
 
 void janitor_start(struct gate *gate);
-void janitor_stop(struct gate *gate);
+void janitor_stop(struct gate *gate); /* once the store is closed */
 
 /*
  * Workers. Start: 0, or a failure with *why; `address` gets the port when it was 0. Reload:
  * serve the next requests with `hold`; false while the last reload is still under way. Drain:
- * accept no more, finish what runs, then count in gate->drained_workers. Stop: end the thread,
- * whatever runs. All from the control thread.
+ * accept no more, finish what runs, then count in gate->drained_workers. Give up: end the calls
+ * that still run, and a little later the connections. Stop: end the thread, whatever runs. All
+ * from the control thread.
  */
 int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 		 struct sockaddr_storage *address, const char **why);
 bool worker_reload(struct worker *worker, struct settings_hold *hold);
 void worker_drain(struct worker *worker);
+void worker_give_up(struct worker *worker);
 void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 

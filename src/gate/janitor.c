@@ -52,6 +52,9 @@ void janitor_start(struct gate *gate)
 
 void janitor_stop(struct gate *gate)
 {
-	if (gate->janitor.gate)
-		loop_timer_cancel(&gate->janitor.timer);
+	if (!gate->janitor.gate)
+		return;
+	loop_timer_cancel(&gate->janitor.timer);
+	if (gate->janitor.is_asking)
+		arena_fini(&gate->janitor.mem); /* its answer is not delivered any more */
 }

@@ -3,7 +3,8 @@
  *
  * The request enters the room, looks at the store once more, and only then sits down: an end
  * that came in between is not missed. It is woken by the end or by its time, and looks again;
- * what it then finds is its answer.
+ * what it then finds is its answer. Where that is found by the look before it sits down, it
+ * is still in the room while it is answered, and leaves in step_90_finish.
  */
 #include "gate/request.h"
 
@@ -20,7 +21,7 @@ static void left(struct waiter *waiter)
 	flow_wake(request);
 }
 
-static enum step leave(struct request *request)
+enum step step_wait_leave(struct request *request)
 {
 	waiting_leave(&request->worker->gate->waiting, &request->waiter);
 	request->is_leaving = true;
@@ -53,7 +54,7 @@ enum step step_wait_finish(struct request *request)
 {
 	request->wait_until_ms = 0;
 	if (request->has_waiter)
-		return leave(request);
+		return step_wait_leave(request);
 	return STEP_CLAIM;
 }
 

@@ -4,15 +4,18 @@
  * It goes through in pieces as the client takes them, while its length and digest grow. The
  * last piece is held back until the operation is settled: so a caller never holds a whole
  * answer that the store does not know of, and a service that breaks off in the middle leaves
- * an operation that is unknown, as with any half answer.
+ * an operation that is unknown, as with any half answer. How fast the client reads decides
+ * nothing: from here on the service has its time limit for each silence, not for the whole.
  */
 #include "gate/request.h"
 
 enum step step_pipe_start(struct request *request)
 {
 	struct exchange *exchange = request->exchange;
-	struct buf headers;
+	struct buf headers, *held = &request->answer_body;
 
+	if (held->max < CALL_PIECE_MAX)
+		held->max = CALL_PIECE_MAX;
 	buf_init(&headers, ANSWER_HEAD_MAX);
 	request->status = request->call.status;
 	request->outcome = OUTCOME_CREATED;
@@ -25,6 +28,7 @@ enum step step_pipe_start(struct request *request)
 		exchange_start(exchange, request->status, buf_str(&headers),
 			       request->call.answer_length);
 	buf_fini(&headers);
+	call_be_patient(&request->call);
 	call_resume(&request->call);
 	return FLOW_WAITS;
 }

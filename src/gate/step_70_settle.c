@@ -166,9 +166,8 @@ enum step step_settle_finish(struct request *request)
 		return settled(request);
 	case STORE_LOST:   /* an uncertain commit had been one after all */
 	case STORE_ABSENT: /* an uncertain claim had been none */
-		if (request->must_settle)
-			return STEP_FINISH;
-		return lost(request);
+		waiting_call(&request->worker->gate->waiting, &request->id);
+		return request->must_settle ? STEP_FINISH : lost(request);
 	default:
 		return cannot_settle(request);
 	}

@@ -87,18 +87,29 @@ static void log_request(const struct request *request)
 	log_end(&line);
 }
 
-enum step step_finish(struct request *request)
+static enum step end(struct request *request)
 {
 	struct generation *generation = request->generation;
 	struct exchange *exchange = request->exchange;
 
-	note_attempt(request);
-	count(request);
-	log_request(request);
 	if (request->call.client)
 		finish_call(request);
 	loop_task_cancel(&request->soon);
 	exchange_release(exchange);
 	generation_drop(generation);
 	return FLOW_ENDS;
+}
+
+/* One that met the end it wanted to wait for is in the waiting room still. */
+enum step step_finish_start(struct request *request)
+{
+	note_attempt(request);
+	count(request);
+	log_request(request);
+	return request->has_waiter ? step_wait_leave(request) : end(request);
+}
+
+enum step step_finish_finish(struct request *request)
+{
+	return end(request);
 }

@@ -16,6 +16,7 @@ void waiting_room_init(struct waiting_room *room)
 	pthread_mutex_init(&room->lock, NULL);
 	for (int i = 0; i < WAITING_BUCKETS; i++)
 		list_init(&room->buckets[i]);
+	room->is_closed = false;
 	atomic_init(&room->count, 0);
 }
 
@@ -79,15 +80,20 @@ bool waiting_enter(struct waiting_room *room, struct waiter *waiter, struct loop
 	waiter->id = *id;
 	waiter->loop = loop;
 	waiter->post.run = run_call;
+	waiter->is_inside = false;
 	waiter->is_sitting = waiter->was_called = waiter->is_posted = waiter->is_leaving = false;
 	loop_timer_init(&waiter->timer, time_is_up);
 	loop_task_init(&waiter->soon, tell_woken);
-	pthread_mutex_lock(&room->lock);
 	list_init(&waiter->link);
-	list_append(bucket_of(room, id), &waiter->link);
-	waiter->is_inside = true;
+	pthread_mutex_lock(&room->lock);
+	if (!room->is_closed) {
+		list_append(bucket_of(room, id), &waiter->link);
+		waiter->is_inside = true;
+	}
 	pthread_mutex_unlock(&room->lock);
-	return true;
+	if (!waiter->is_inside)
+		atomic_fetch_sub(&room->count, 1);
+	return waiter->is_inside;
 }
 
 void waiting_sit(struct waiter *waiter, int64_t ms)
@@ -120,6 +126,15 @@ void waiting_leave(struct waiting_room *room, struct waiter *waiter)
 	loop_soon(waiter->loop, &waiter->soon);
 }
 
+/* Under the lock. */
+static void call_out(struct waiter *waiter)
+{
+	list_remove(&waiter->link);
+	waiter->is_inside = false;
+	waiter->is_posted = true;
+	loop_post(waiter->loop, &waiter->post);
+}
+
 void waiting_call(struct waiting_room *room, const struct operation_id *id)
 {
 	struct list *link, *after, *bucket = bucket_of(room, id);
@@ -130,12 +145,21 @@ void waiting_call(struct waiting_room *room, const struct operation_id *id)
 	list_for_each (link, after, bucket) {
 		struct waiter *waiter = list_entry(link, struct waiter, link);
 
-		if (memcmp(&waiter->id, id, sizeof(*id)) != 0)
-			continue;
-		list_remove(&waiter->link);
-		waiter->is_inside = false;
-		waiter->is_posted = true;
-		loop_post(waiter->loop, &waiter->post);
+		if (memcmp(&waiter->id, id, sizeof(*id)) == 0)
+			call_out(waiter);
+	}
+	pthread_mutex_unlock(&room->lock);
+}
+
+void waiting_close(struct waiting_room *room)
+{
+	pthread_mutex_lock(&room->lock);
+	room->is_closed = true;
+	for (int i = 0; i < WAITING_BUCKETS; i++) {
+		struct list *bucket = &room->buckets[i];
+
+		while (!list_is_empty(bucket))
+			call_out(list_entry(bucket->next, struct waiter, link));
 	}
 	pthread_mutex_unlock(&room->lock);
 }

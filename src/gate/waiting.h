@@ -24,6 +24,7 @@ enum { WAITING_BUCKETS = 256 };
 struct waiting_room {
 	pthread_mutex_t lock;
 	struct list buckets[WAITING_BUCKETS];
+	bool is_closed; /* under the lock */
 	atomic_uint count;
 };
 
@@ -48,7 +49,7 @@ struct waiter {
 void waiting_room_init(struct waiting_room *room);
 void waiting_room_fini(struct waiting_room *room);
 
-/* Enter, before looking again. False: the room is full. */
+/* Enter, before looking again. False: the room is full, or closed. */
 bool waiting_enter(struct waiting_room *room, struct waiter *waiter, struct loop *loop,
 		   const struct operation_id *id, unsigned max);
 
@@ -60,5 +61,8 @@ void waiting_leave(struct waiting_room *room, struct waiter *waiter);
 
 /* The operation has moved. Any thread. */
 void waiting_call(struct waiting_room *room, const struct operation_id *id);
+
+/* Call everybody, and let nobody in any more: the gate is about to end. Any thread. */
+void waiting_close(struct waiting_room *room);
 
 #endif

@@ -14,7 +14,11 @@
 
 #include <stdlib.h>
 
-enum { REFUSAL_MAX = 8 * 1024, EXCHANGE_FIXED_MEMORY = 256 * 1024 };
+enum {
+	REFUSAL_MAX = 8 * 1024,
+	EXCHANGE_FIXED_MEMORY = 256 * 1024,
+	CLOSE_AFTER_MS = 1000, /* from giving the calls up to closing their clients' connections */
+};
 
 /* Stations. */
 
@@ -94,6 +98,7 @@ void settings_hold_drop(struct settings_hold *hold)
 
 static void generation_free(struct generation *generation)
 {
+	list_remove(&generation->link);
 	for (size_t i = 0; i < generation->settings->upstream_count; i++)
 		client_release(generation->clients[i]);
 	free(generation->clients);
@@ -145,6 +150,7 @@ static struct generation *generation_new(struct worker *worker, struct settings_
 		settings_hold_drop(hold);
 		return NULL;
 	}
+	list_append(&worker->generations, &generation->link);
 	generation->worker = worker;
 	generation->hold = hold;
 	generation->settings = hold->settings;
@@ -259,6 +265,11 @@ static void copy_counters(struct loop_sweeper *sweeper, int64_t now_ms)
 	}
 }
 
+static void close_connections(struct loop_timer *timer)
+{
+	server_close(&list_entry(timer, struct worker, close)->server);
+}
+
 int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 		 struct sockaddr_storage *address, const char **why)
 {
@@ -273,6 +284,8 @@ int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 	r = station_init(&worker->station, gate);
 	if (r != 0)
 		return r;
+	list_init(&worker->generations);
+	loop_timer_init(&worker->close, close_connections);
 	atomic_fetch_add(&hold->holders, 1);
 	worker->generation = generation_new(worker, hold);
 	if (!worker->generation)
@@ -329,9 +342,29 @@ void worker_drain(struct worker *worker)
 	loop_post(&worker->station.loop, &worker->drain);
 }
 
+static void run_give_up(struct loop_post *post)
+{
+	struct worker *worker = list_entry(post, struct worker, give_up);
+	struct list *link, *after;
+
+	list_for_each (link, after, &worker->generations) {
+		struct generation *generation = list_entry(link, struct generation, link);
+
+		for (size_t i = 0; i < generation->settings->upstream_count; i++)
+			client_cancel_all(generation->clients[i]);
+	}
+	loop_timer_start(&worker->station.loop, &worker->close, CLOSE_AFTER_MS);
+}
+
+void worker_give_up(struct worker *worker)
+{
+	worker->give_up.run = run_give_up;
+	loop_post(&worker->station.loop, &worker->give_up);
+}
+
 static void run_stop(struct loop_post *post)
 {
-	loop_stop(&list_entry(post, struct worker, drain)->station.loop);
+	loop_stop(&list_entry(post, struct worker, stop)->station.loop);
 }
 
 /*
@@ -340,8 +373,8 @@ static void run_stop(struct loop_post *post)
  */
 void worker_stop(struct worker *worker)
 {
-	worker->drain.run = run_stop;
-	loop_post(&worker->station.loop, &worker->drain);
+	worker->stop.run = run_stop;
+	loop_post(&worker->station.loop, &worker->stop);
 	loop_join(&worker->station.loop);
 }
 

@@ -17,13 +17,16 @@
 #include "base/err.h"
 #include "http/reader.h"
 
-static bool has_lower_case(struct str text)
+/* Narrower than a token: the letters that every registered method is made of. */
+static bool is_method(struct str text)
 {
 	for (size_t i = 0; i < text.len; i++) {
-		if (text.at[i] >= 'a' && text.at[i] <= 'z')
-			return true;
+		char c = text.at[i];
+
+		if ((c < 'A' || c > 'Z') && c != '-' && c != '_')
+			return false;
 	}
-	return false;
+	return true;
 }
 
 static int read_request_line(const char **at, const struct http_limits *limits, struct arena *mem,
@@ -81,10 +84,10 @@ static int read_request_line(const char **at, const struct http_limits *limits, 
 		return http_refuse(out_refusal, 400,
 				   "The request line must be: method, one space, target, one "
 				   "space, HTTP/1.1.");
-	if (has_lower_case(request->method))
+	if (!is_method(request->method))
 		return http_refuse(out_refusal, 400,
-				   "The method is written in capitals: some services would take "
-				   "this one for it, others not.");
+				   "The method is written in capitals alone: some services would "
+				   "take this one for another, others not.");
 	if (request->method.len > HTTP_METHOD_MAX)
 		return http_refuse(out_refusal, 501, "The method is too long to be one.");
 	target_end = skip(method_end + 1, CLASS_TARGET);

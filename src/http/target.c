@@ -10,8 +10,9 @@
  * service that cut it off would act on another target than the gate saw. RFC 3986 forbids
  * `\`, `^`, backquote, `{`, `|`, `}` as well, and `[` `]` outside a host; programs send them
  * in queries all the same and no reader gives them a meaning, so they pass. A `\` in the
- * path does not: some services read it as `/`. Broken percent escapes and dot segments are
- * the business of the path rules for protected requests; here the path stays as sent.
+ * path does not: some services read it as `/`. Nor does a broken percent escape there, or one
+ * of NUL: some services keep it, some drop it, some end the path at it. Dot segments are the
+ * business of the path rules for protected requests; here the path stays as sent.
  *
  * Hosts are read more narrowly than RFC 3986 has them: no user, no percent escapes, none of
  * the sub-delimiters, no empty label, no empty port.
@@ -54,11 +55,31 @@ int http_target_read(struct str text, struct arena *mem, struct http_request *re
 			   "The request target must be a path, or an http or https URL.");
 }
 
+static bool has_sound_escapes(struct str path)
+{
+	for (size_t i = str_find(path, '%'); i < path.len; i++) {
+		int high, low;
+
+		if (path.at[i] != '%')
+			continue;
+		if (path.len - i < 3)
+			return false;
+		high = hex_digit(path.at[i + 1]);
+		low = hex_digit(path.at[i + 2]);
+		if (high < 0 || low < 0 || high + low == 0)
+			return false;
+	}
+	return true;
+}
+
 static int read_origin(struct str text, struct http_request *request,
 		       struct http_refusal *out_refusal)
 {
 	size_t mark = str_find(text, '?');
 
+	if (!has_sound_escapes(str_of(text.at, mark)))
+		return http_refuse(out_refusal, 400,
+				   "The path has a broken percent escape, or one of NUL.");
 	if (memchr(text.at, '\\', mark))
 		return http_refuse(out_refusal, 400, "The path has a backslash.");
 	request->target = text;

@@ -21,7 +21,7 @@
 
 enum {
 	CLIENT_SPARE_HANDLES = 64, /* easy handles kept for the next calls */
-	CALL_RECEIVE_BUFFER = 16 * 1024,
+	CALL_RECEIVE_BUFFER = CALL_PIECE_MAX,
 	WATCHES_FIRST = 64,
 };
 
@@ -218,6 +218,7 @@ static void take_field(struct call *call, struct str line)
 		return;
 	if (str_equal_nocase(name, STR("Content-Length")))
 		take_length(call, value);
+	call->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
 	http_write_field(&call->answer_headers, name, value);
 }
 
@@ -231,7 +232,16 @@ static void begin_head(struct call *call, struct str status_line)
 	call->status = (int)status;
 	call->answer_length = -1;
 	call->is_in_head = true;
+	call->has_coding = false;
 	buf_clear(&call->answer_headers);
+}
+
+/* Both framings: one reader takes the one, another the other (RFC 9112 § 6.3). */
+static bool is_sound(const struct call *call)
+{
+	bool has_both = call->has_coding && call->answer_length >= 0;
+
+	return !call->is_ambiguous && !has_both && !call->answer_headers.is_spoiled;
 }
 
 static void end_head(struct call *call)
@@ -240,7 +250,7 @@ static void end_head(struct call *call)
 	if (call->status < 200)
 		return; /* interim: the next line begins another head */
 	call->has_head = true;
-	if (!call->answer_headers.is_spoiled && !call->is_ambiguous)
+	if (is_sound(call))
 		call->events->head(call);
 }
 
@@ -260,7 +270,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 		take_field(call, line);
 	else
 		end_head(call);
-	return call->answer_headers.is_spoiled || call->is_ambiguous ? 0 : size * count;
+	return call->has_head && !is_sound(call) ? 0 : size * count;
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
@@ -437,16 +447,16 @@ static void set_body(CURL *easy, const struct call *call)
 		SET(easy, CURLOPT_NOBODY, 1L);
 }
 
-static void set_times(CURL *easy, const struct call *call)
+static void set_times(CURL *easy, const struct call *call, bool as_a_whole)
 {
 	int64_t waited_ms = (env_monotonic_us(call->client->loop->env) - call->began_us) / 1000;
 	int64_t ms = call->client->settings.timeout_ms - waited_ms;
 
 	if (ms < 1)
 		ms = 1;
-	SET(easy, CURLOPT_TIMEOUT_MS, call->is_once ? (long)ms : 0L);
-	SET(easy, CURLOPT_LOW_SPEED_LIMIT, call->is_once ? 0L : 1L);
-	SET(easy, CURLOPT_LOW_SPEED_TIME, call->is_once ? 0L : (long)((ms + 999) / 1000));
+	SET(easy, CURLOPT_TIMEOUT_MS, as_a_whole ? (long)ms : 0L);
+	SET(easy, CURLOPT_LOW_SPEED_LIMIT, as_a_whole ? 0L : 1L);
+	SET(easy, CURLOPT_LOW_SPEED_TIME, as_a_whole ? 0L : (long)((ms + 999) / 1000));
 }
 
 /* Both, and a NUL. False: no room. */
@@ -472,7 +482,7 @@ static bool set_own(struct call *call)
 	    !join(target, sizeof(target), base, call->target))
 		return false;
 	set_body(easy, call);
-	set_times(easy, call);
+	set_times(easy, call, call->is_once);
 	SET(easy, CURLOPT_CUSTOMREQUEST, method);
 	SET(easy, CURLOPT_REQUEST_TARGET, target);
 	SET(easy, CURLOPT_HTTPHEADER, call->lines);
@@ -643,6 +653,12 @@ void call_resume(struct call *call)
 	loop_soon(call->client->loop, &call->resume);
 }
 
+void call_be_patient(struct call *call)
+{
+	if (call->easy)
+		set_times(call->easy, call, false);
+}
+
 void call_cancel(struct call *call)
 {
 	if (call->is_ending || list_is_empty(&call->link))
@@ -703,6 +719,12 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)settings->max_connections);
 	*out = client;
 	return 0;
+}
+
+void client_cancel_all(struct client *client)
+{
+	while (!list_is_empty(&client->calls))
+		call_cancel(list_entry(client->calls.next, struct call, link));
 }
 
 static void free_client(uv_handle_t *timer)

@@ -21,6 +21,7 @@
 enum {
 	CALL_HEAD_MAX = 64 * 1024,  /* bytes of an upstream's head */
 	CALL_IDLE_CONNECTION_S = 3, /* an idle upstream connection is not used after that */
+	CALL_PIECE_MAX = CURL_MAX_WRITE_SIZE, /* bytes of an answer's body in one piece */
 };
 
 /* Where calls go: one an upstream and loop. */
@@ -31,7 +32,8 @@ struct client_settings {
 	struct str base_path; /* put before each target: "" or "/v1" */
 	const char *ca_file;  /* NULL: the system's */
 	bool verify;	      /* the peer's certificate and name */
-	int64_t timeout_ms;   /* a protected call as a whole; a streamed one: without a byte */
+	int64_t timeout_ms;   /* a protected call as a whole; a streamed one: without a byte;
+				 either: until it is sent */
 	int64_t connect_timeout_ms;
 	size_t max_connections; /* to this upstream from this loop; more calls wait their turn */
 };
@@ -81,6 +83,7 @@ struct call {
 	int64_t began_us;
 	bool is_ambiguous; /* its head could be read in two ways */
 	bool is_in_head;   /* between a status line and an empty line */
+	bool has_coding;   /* it has Transfer-Encoding */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
 	struct loop_task resume;
 	struct loop_timer patience; /* while it waits for a connection */
@@ -91,6 +94,9 @@ struct call {
 /* 0, FAIL_MEMORY, FAIL_CONFIG. Settings are copied. */
 int client_new(struct loop *loop, const struct client_settings *settings, struct client **out);
 
+/* Cancel every call that is under way. Not inside an event. */
+void client_cancel_all(struct client *client);
+
 /* No more calls; freed once the last has ended. */
 void client_release(struct client *client);
 
@@ -99,6 +105,12 @@ void call_start(struct client *client, struct call *call);
 
 /* Go on after a pause of either direction. */
 void call_resume(struct call *call);
+
+/*
+ * A protected call whose answer is passed on as its client takes it: from now on it may take as
+ * long as bytes come. Not inside an event.
+ */
+void call_be_patient(struct call *call);
 
 /* End it now; `done` comes later with what is certain. */
 void call_cancel(struct call *call);

@@ -73,7 +73,7 @@ static struct connection *connection_new(struct server *server)
 	connection->loop = server->loop;
 	list_init(&connection->link);
 	loop_task_init(&connection->pump, pump_task);
-	buf_init(&connection->in, CONNECTION_IN_MAX);
+	buf_init(&connection->in, server->limits.head.head_bytes + CONNECTION_IN_MAX);
 	buf_init(&connection->out, SIZE_MAX / 2);
 	buf_init(&connection->flying, SIZE_MAX / 2);
 	require(uv_tcp_init(&server->loop->uv, &connection->tcp) == 0);
@@ -174,6 +174,12 @@ static void on_eof(struct connection *connection)
 		connection_close(connection);
 }
 
+/* More is read than can be understood now. A head is bounded by its own limit. */
+static bool is_ahead(const struct connection *connection)
+{
+	return connection->in.len > CONNECTION_IN_HIGH && connection->phase != PHASE_HEAD;
+}
+
 /* What was not understood stays with the connection; too much of it stops the reading. */
 static void keep_rest(struct connection *connection, struct str rest)
 {
@@ -185,7 +191,7 @@ static void keep_rest(struct connection *connection, struct str rest)
 		connection_close(connection);
 		return;
 	}
-	if (connection->in.len > CONNECTION_IN_HIGH && connection->is_reading) {
+	if (is_ahead(connection) && connection->is_reading) {
 		uv_read_stop((uv_stream_t *)&connection->tcp);
 		connection->is_reading = false;
 	}
@@ -264,7 +270,7 @@ static void pump_task(struct loop_task *task)
 	struct connection *connection = list_entry(task, struct connection, pump);
 
 	pump_kept(connection);
-	if (connection->phase != PHASE_CLOSED && connection->in.len <= CONNECTION_IN_HIGH)
+	if (connection->phase != PHASE_CLOSED && !is_ahead(connection))
 		start_reading(connection);
 }
 
@@ -373,7 +379,7 @@ static bool pump_body(struct connection *connection, struct str *input)
 	struct exchange *exchange = connection->exchange;
 	size_t used;
 
-	if (exchange->body_mode == BODY_NOT_WANTED || exchange->is_paused) {
+	if (!exchange_wants_more(exchange)) {
 		connection->deadline_ms = 0;
 		return false;
 	}
@@ -487,7 +493,8 @@ static void on_written(uv_write_t *write, int status)
 		launch(connection);
 		return;
 	}
-	if (connection->phase == PHASE_ANSWER)
+	if (connection->phase == PHASE_ANSWER ||
+	    (connection->phase == PHASE_BODY && !exchange_wants_more(connection->exchange)))
 		connection->deadline_ms = 0;
 	if (connection->exchange)
 		exchange_on_drained(connection->exchange);

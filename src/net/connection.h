@@ -23,7 +23,7 @@ enum connection_phase {
 };
 
 enum {
-	CONNECTION_IN_MAX = 256 * 1024,	 /* bytes read ahead of what was understood */
+	CONNECTION_IN_MAX = 256 * 1024,	 /* bytes read ahead of what was understood, but a head */
 	CONNECTION_IN_HIGH = 128 * 1024, /* over it, reading stops */
 	CONNECTION_LINGER_MS = 2000,
 };
@@ -80,6 +80,8 @@ void exchange_on_gone(struct exchange *exchange);
 struct exchange *exchange_new(struct connection *connection);
 void exchange_free(struct exchange *exchange);
 
+/* Does it take body bytes now? */
+bool exchange_wants_more(const struct exchange *exchange);
 /* Body bytes for the exchange: how many of `bytes` were used. */
 size_t exchange_feed(struct exchange *exchange, struct str bytes);
 /* The body will never be whole. */

@@ -144,6 +144,11 @@ void exchange_break_body(struct exchange *exchange, const struct http_refusal *r
 		end_body(exchange);
 }
 
+bool exchange_wants_more(const struct exchange *exchange)
+{
+	return exchange->body_mode != BODY_NOT_WANTED && !exchange->is_paused;
+}
+
 static bool take_piece(struct exchange *exchange, struct str piece)
 {
 	if (!piece.len)
@@ -203,7 +208,10 @@ static void tell_finished(struct loop_task *task)
 	}
 	loop_task_cancel(&exchange->body_end);
 	loop_task_cancel(&exchange->leave);
-	exchange->events->finished(exchange, exchange->delivery);
+	if (exchange->events)
+		exchange->events->finished(exchange, exchange->delivery);
+	else
+		exchange_free(exchange); /* nobody took it */
 }
 
 static void finish(struct exchange *exchange, enum delivery delivery)
@@ -271,9 +279,8 @@ static void write_head(struct exchange *exchange, struct buf *head, int status, 
 	exchange->is_started = true;
 	exchange->is_bodiless = has_no_length || str_equal(exchange->request.method, STR("HEAD"));
 	exchange->is_chunked = length < 0 && !exchange->is_bodiless && exchange->request.minor >= 1;
-	exchange->connection->is_last =
-		!may_persist(exchange) ||
-		(length < 0 && !exchange->is_bodiless && !exchange->is_chunked);
+	exchange->is_until_close = length < 0 && !exchange->is_bodiless && !exchange->is_chunked;
+	exchange->connection->is_last = !may_persist(exchange) || exchange->is_until_close;
 	http_write_status(head, status);
 	buf_append_str(head, headers);
 	if (!has_date(headers))
@@ -379,9 +386,10 @@ static void break_off(struct exchange *exchange, void (*close_it)(struct connect
 		finish(exchange, DELIVERY_FAILED);
 }
 
+/* Where the end of the connection says that the answer is over, only a reset says otherwise. */
 void exchange_abort(struct exchange *exchange)
 {
-	break_off(exchange, connection_close);
+	break_off(exchange, exchange->is_until_close ? connection_reset : connection_close);
 }
 
 void exchange_reset(struct exchange *exchange)

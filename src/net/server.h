@@ -11,7 +11,8 @@
  *
  * Always true: callbacks run on the loop of the connection, never inside a call that asked
  * for them; `finished` comes exactly once for every exchange that began, also when the client
- * has gone; after it the exchange must be released with exchange_release(). A client that
+ * has gone; after it the exchange must be released with exchange_release(). (One that has no
+ * `events` yet may be broken off in `begin`; it then goes by itself.) A client that
  * goes away takes its connection with it, not the exchange: what is written then is dropped.
  *
  * Ambiguous or oversized messages never reach the service: they are answered here, with the
@@ -93,7 +94,8 @@ struct exchange {
 	struct loop_task finish;
 	struct loop_task body_end;
 	struct loop_task leave;
-	bool is_collecting, is_started, is_ended, is_chunked, is_bodiless, is_paused;
+	bool is_collecting, is_started, is_ended, is_paused;
+	bool is_chunked, is_bodiless, is_until_close; /* of the answer */
 	enum delivery delivery;
 };
 
