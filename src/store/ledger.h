@@ -15,6 +15,7 @@
 #define STORE_LEDGER_H
 
 #include "store/committer.h"
+#include "store/rules.h"
 #include "store/tokens.h"
 
 #include <sqlite3.h>
@@ -75,7 +76,8 @@ struct ledger {
 	uint8_t key[16]; /* of the token hashes */
 	int64_t last_op; /* given out */
 	int64_t batch;
-	uint32_t doubts; /* batches of this process of which nobody knows; see claim_epoch() */
+	struct lapse lapse; /* for what expires */
+	uint32_t doubts;    /* batches of this process of which nobody knows; see claim_epoch() */
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
 	struct tokens tokens;
 	size_t added;	 /* tokens in this transaction */
