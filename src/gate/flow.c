@@ -33,7 +33,7 @@ static const struct flow_step flow[STEP_COUNT] = {
 [STEP_SETTLE]    = {"settle",    step_settle_start,     step_settle_finish,     TO(ANSWER) | TO(PAUSE) | TO(FINISH)},
 [STEP_PAUSE]     = {"pause",     step_pause_start,      step_pause_finish,      TO(SETTLE)},
 [STEP_ANSWER]    = {"answer",    step_answer_start,     step_answer_finish,     TO(FINISH) | TO(PAUSE)},
-[STEP_FINISH]    = {"finish",    step_finish,           NULL,                   0},
+[STEP_FINISH]    = {"finish",    step_finish_start,     step_finish_finish,     0},
 };
 /* clang-format on */
 

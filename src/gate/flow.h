@@ -67,7 +67,8 @@ enum step step_pause_start(struct request *request);
 enum step step_pause_finish(struct request *request);
 enum step step_answer_start(struct request *request);
 enum step step_answer_finish(struct request *request);
-enum step step_finish(struct request *request);
+enum step step_finish_start(struct request *request);
+enum step step_finish_finish(struct request *request);
 
 /* What reaches a step while it waits: the client of a waiting one has gone; the next piece of an
  * answer that is not kept (false: not now); its client takes more. */

@@ -3,7 +3,7 @@
  *
  * The request enters the room, looks at the store once more, and only then sits down: an end
  * that came in between is not missed. It is woken by the end or by its time, and looks again;
- * what it then finds is its answer.
+ * what it then finds is its answer. One that never sits down leaves the room as it finishes.
  */
 #include "gate/request.h"
 

@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 
+static enum step end(struct request *request);
+
 static void finish_call(struct request *request)
 {
 	call_fini(&request->call);
@@ -87,11 +89,29 @@ static void log_request(const struct request *request)
 	log_end(&line);
 }
 
-enum step step_finish(struct request *request)
+/*
+ * One that entered the waiting room and then found the operation's end by its second look is
+ * in the room still: it leaves first, since its memory is the request's.
+ */
+enum step step_finish_start(struct request *request)
+{
+	if (!request->has_waiter)
+		return end(request);
+	waiting_leave(&request->worker->gate->waiting, &request->waiter);
+	return FLOW_WAITS;
+}
+
+enum step step_finish_finish(struct request *request)
+{
+	return end(request);
+}
+
+static enum step end(struct request *request)
 {
 	struct generation *generation = request->generation;
 	struct exchange *exchange = request->exchange;
 
+	require(!request->has_waiter);
 	note_attempt(request);
 	count(request);
 	log_request(request);
