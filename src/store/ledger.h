@@ -15,6 +15,7 @@
 #define STORE_LEDGER_H
 
 #include "store/committer.h"
+#include "store/rules.h"
 #include "store/tokens.h"
 
 #include <sqlite3.h>
@@ -79,7 +80,8 @@ struct ledger {
 	int64_t batch;
 	int64_t randoms[RANDOMS]; /* drawn together: a system call each would show */
 	size_t randoms_left;
-	uint32_t doubts; /* batches of this process of which nobody knows; see claim_epoch() */
+	struct lapse lapse; /* for what expires */
+	uint32_t doubts;    /* batches of this process of which nobody knows; see claim_epoch() */
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
 	struct tokens tokens;
 	size_t added;	 /* tokens in this transaction */

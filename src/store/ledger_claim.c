@@ -37,7 +37,7 @@ int ledger_claim(struct ledger *ledger, struct store_command *command, bool only
 	int r;
 
 	tokens_hash(ledger->key, command->operation.account, command->operation.token, &hash);
-	r = find_way(ledger, command, &hash, now_ms, &way, &record);
+	r = find_way(ledger, command, &hash, lapse_now(&ledger->lapse, ledger->env), &way, &record);
 	if (r != 0)
 		return r;
 	*out_changes = way == CLAIM_IS_NEW || way == CLAIM_PICKS_UP;

@@ -32,7 +32,7 @@ static int drop_tombstones(struct ledger *ledger, struct store_command *command,
 
 int ledger_purge(struct ledger *ledger, struct store_command *command)
 {
-	int64_t now_ms = env_wall_ms(ledger->env);
+	int64_t now_ms = lapse_now(&ledger->lapse, ledger->env);
 	struct doomed doomed;
 	bool more_tombstones = false;
 	int r;

@@ -24,6 +24,24 @@ bool claim_may_retry(const struct store_operation *record)
 	return record->state == STATE_FAILED || record->state == STATE_CANCELLED;
 }
 
+int64_t lapse_now(struct lapse *lapse, const struct env *env)
+{
+	int64_t wall_ms = env_wall_ms(env), monotonic_ms = env_monotonic_ms(env);
+	int64_t expected_ms = lapse->now_ms + monotonic_ms - lapse->told_ms;
+	bool is_ahead = lapse->now_ms && wall_ms - expected_ms > LAPSE_STEP_MS;
+
+	if (is_ahead && !lapse->doubted_ms)
+		lapse->doubted_ms = monotonic_ms;
+	if (is_ahead && monotonic_ms - lapse->doubted_ms < LAPSE_BELIEVED_MS) {
+		lapse->now_ms = expected_ms;
+	} else {
+		lapse->now_ms = wall_ms;
+		lapse->doubted_ms = 0;
+	}
+	lapse->told_ms = monotonic_ms;
+	return lapse->now_ms;
+}
+
 uint32_t claim_epoch(const struct store_operation *record, uint32_t doubts)
 {
 	return record->epoch + 1 + doubts;

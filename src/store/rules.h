@@ -38,6 +38,22 @@ int record_move(struct store_operation *record, const struct store_command *comm
  */
 uint32_t claim_epoch(const struct store_operation *record, uint32_t doubts);
 
+/*
+ * The time by which something may be forgotten: the wall clock's, but a step forward is believed
+ * only when it has lasted. A clock that was wrong for a minute would have forgotten every token
+ * for good; being late costs nothing but room.
+ */
+enum {
+	LAPSE_STEP_MS = 60 * 1000,	    /* a clock that gains less is only being set right */
+	LAPSE_BELIEVED_MS = 60 * 60 * 1000, /* how long a step has to last */
+};
+struct lapse {
+	int64_t now_ms;	    /* as it was last told; 0: never yet */
+	int64_t told_ms;    /* when that was (monotonic) */
+	int64_t doubted_ms; /* since when the wall clock has been ahead (monotonic); 0: it is not */
+};
+int64_t lapse_now(struct lapse *lapse, const struct env *env);
+
 /* The state and epoch of a new operation. */
 void record_start(struct store_operation *record, int64_t now_ms, int64_t retention_ms);
 

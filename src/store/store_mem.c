@@ -46,6 +46,7 @@ struct memory {
 	struct saved *saved; /* newest first */
 	uint64_t last_op;
 	uint64_t transaction;
+	struct lapse lapse;
 	uint32_t doubts; /* transactions that were uncertain */
 };
 
@@ -284,12 +285,14 @@ static int claim(struct memory *memory, struct store_command *command, bool only
 	const struct store_operation *asked = &command->operation;
 	struct record *record = find_token(memory, asked->account, asked->token);
 	int64_t now_ms = env_wall_ms(memory->env);
+	int64_t lapse_ms = lapse_now(&memory->lapse, memory->env);
 	enum claim_way way = CLAIM_IS_NEW;
 	int r;
 
 	if (record)
-		way = record->is_forgotten ? claim_way_tombstone(command, record->until_ms, now_ms)
-					   : claim_way(command, &record->operation, now_ms);
+		way = record->is_forgotten
+			      ? claim_way_tombstone(command, record->until_ms, lapse_ms)
+			      : claim_way(command, &record->operation, lapse_ms);
 	*out_changes = way == CLAIM_IS_NEW || way == CLAIM_PICKS_UP;
 	if (only_look && *out_changes)
 		return 0;
@@ -404,7 +407,7 @@ static int forget(struct memory *memory, struct store_command *command, struct r
 
 static int purge(struct memory *memory, struct store_command *command)
 {
-	int64_t now_ms = env_wall_ms(memory->env);
+	int64_t now_ms = lapse_now(&memory->lapse, memory->env);
 	int r = 0;
 
 	command->purged = command->tombstones = 0;

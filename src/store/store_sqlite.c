@@ -85,6 +85,7 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	ledger->env = env;
 	ledger->log = log;
 	ledger->lock_fd = -1;
+	lapse_now(&ledger->lapse, env);
 	ledger->wal_pages_due = CHECKPOINT_PAGES;
 	if (asprintf(&ledger->path, "%s/counterfoil.db", path) < 0)
 		ledger->path = NULL;

@@ -11,7 +11,7 @@ import pytest
 from harness.client import Closed
 from harness.fault import FOREVER, Machine, find_library
 from harness.gate import command, config
-from harness.upstream import Hold, Upstream, answer, created, drop, held
+from harness.upstream import Hold, Upstream, answer, created, delayed, drop, held
 
 needs_machine = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
 HOUR_MS = 3600 * 1000
@@ -115,6 +115,22 @@ def test_a_clock_that_steps(start, machine, upstream, path, token):
 
 
 @needs_machine
+def test_a_clock_that_is_wrong_for_a_moment(start, machine, upstream, path, token):
+    # Shows that a clock which is years ahead for two rounds of the janitor, and then right again,
+    # has not made the gate forget what it knows.
+    gate = start()
+    first = gate.post(path, token)
+    machine.clock_ms = 24 * 365 * 3 * HOUR_MS
+    end = time.monotonic() + 2.2
+    while time.monotonic() < end:
+        assert gate.post(path, token).body == first.body
+        time.sleep(0.1)
+    machine.clock_ms = 0
+    assert gate.post(path, token).body == first.body
+    assert upstream.effects(path) == 1
+
+
+@needs_machine
 def test_new_tokens_after_a_restart_in_the_past(start, machine, upstream, path, token):
     # Shows that tokens of a gate that started with its clock set back are known after restarts.
     gate = start()
@@ -187,6 +203,27 @@ def test_the_operator_against_retries(start_gate, upstream, path, token):
         answers = [a for each in results[:-1] for a in each]
         assert upstream.effects(at) == 1, told(answers)
         assert told(answers)['created'] == 1, told(answers)
+
+
+def test_waiters_that_look_again_as_it_ends(start_gate, upstream, path, token):
+    # Shows that a duplicate which was about to wait when the operation ended leaves nothing behind:
+    # after hundreds of them there is still a place for one more to wait in.
+    gate = start_gate(config=config(upstream, tokens={'max_waiters': 12}))
+    wait = {'Prefer': 'wait=5'}
+    for n in range(120):
+        at, key = f'{path}-{n}', f'{token}-{n}'
+        upstream.plan(at, delayed(random.random() * 0.004))
+        answers = all_at_once([lambda: gate.post(at, key, headers=wait)] * 10)
+        assert set(told(answers)) <= {'created', 'replayed'}, told(answers)
+        assert upstream.effects(at) == 1
+    hold = Hold()
+    upstream.plan(path, held(hold))
+    first = threading.Thread(target=gate.post, args=(path, token))
+    first.start()
+    hold.wait_entered()
+    threading.Timer(0.3, hold.release).start()
+    assert gate.post(path, token, headers=wait).outcome == 'replayed'
+    first.join(5)
 
 
 class Mob:

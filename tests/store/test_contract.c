@@ -639,6 +639,26 @@ static void without_tombstones_the_token_is_free(void **state)
 	assert_int_equal(world_do(world, world_claim(world, "acme", "t2", 'b')), 0);
 }
 
+static void a_clock_that_is_wrong_for_a_while_forgets_nothing(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *purge;
+
+	world_completed(world, "acme", "t1");
+	world->wrong_ms = 1000 * (int64_t)DAY_MS;
+	world->now_ms += 1000 * (int64_t)DAY_MS;
+	purge = world_command(world, STORE_PURGE);
+	assert_int_equal(world_do(world, purge), 0);
+	assert_int_equal(purge->purged, 0);
+	assert_int_equal(world_do(world, world_claim(world, "acme", "t1", 'a')), STORE_EXISTS);
+
+	world->now_ms += 61 * 60 * 1000; /* it has lasted */
+	assert_int_equal(world_do(world, world_claim(world, "acme", "t2", 'a')), 0);
+	purge = world_command(world, STORE_PURGE);
+	assert_int_equal(world_do(world, purge), 0);
+	assert_int_equal(purge->purged, 1);
+}
+
 static void open_ones_are_never_purged(void **state)
 {
 	struct world *world = world_of(state);
@@ -815,6 +835,7 @@ int main(void)
 		BOTH(counts_by_state),
 		BOTH(expired_is_refused_before_and_after_the_purge),
 		BOTH(without_tombstones_the_token_is_free),
+		BOTH(a_clock_that_is_wrong_for_a_while_forgets_nothing),
 		BOTH(open_ones_are_never_purged),
 		BOTH(purge_is_bounded),
 		BOTH(business_retry_names_a_failed_one),

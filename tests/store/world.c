@@ -15,7 +15,10 @@ static int64_t world_wall_ms(const struct env *env)
 
 static int64_t world_monotonic_us(const struct env *env)
 {
-	return env_machine.monotonic_us(&env_machine);
+	struct world *world = env->state;
+	int64_t passed_ms = world->now_ms - world->wrong_ms - world->began_ms;
+
+	return env_machine.monotonic_us(&env_machine) + (passed_ms > 0 ? passed_ms * 1000 : 0);
 }
 
 static void world_random(const struct env *env, void *out, size_t len)
@@ -56,7 +59,7 @@ int world_open(struct world *world, const char *directory)
 	int64_t now_ms = world->now_ms;
 
 	*world = (struct world){0};
-	world->now_ms = now_ms ? now_ms : 1700000000000;
+	world->now_ms = world->began_ms = now_ms ? now_ms : 1700000000000;
 	world->env = (struct env){world_wall_ms, world_monotonic_us, world_random, world};
 	pthread_mutex_init(&world->lock, NULL);
 	pthread_cond_init(&world->woken, NULL);

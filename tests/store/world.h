@@ -23,7 +23,9 @@ enum { DAY_MS = 86400000, WORLD_WAIT_S = 20 };
 struct world {
 	struct store *store;
 	struct env env;
-	_Atomic int64_t now_ms;
+	_Atomic int64_t now_ms;	  /* a step forward is time that has passed… */
+	_Atomic int64_t wrong_ms; /* …but for so much of it: by that the wall clock is wrong */
+	int64_t began_ms;
 	struct store_mem_script script;
 	char directory[64];
 	struct store_inbox inbox;
