@@ -6,6 +6,8 @@
  */
 #include "gate/headers.h"
 
+#include "net/client.h"
+
 enum { REQUEST_ID_LONGEST = 128 };
 
 /* Said anew here, or meant for this gate's connection only. */
@@ -119,14 +121,12 @@ static bool is_of_the_moment(struct str name)
 	       str_starts_with_nocase(name, STR("X-Rate-Limit"));
 }
 
-enum { ANSWER_FIELDS_MAX = 256 };
-
 void headers_from_upstream(struct str lines, struct buf *kept, struct buf *first_only)
 {
-	struct http_field fields[ANSWER_FIELDS_MAX];
+	struct http_field fields[CALL_FIELDS_MAX];
 	size_t count = 0;
 
-	while (count < ANSWER_FIELDS_MAX && http_next_line(&lines, &fields[count]))
+	while (count < CALL_FIELDS_MAX && http_next_line(&lines, &fields[count]))
 		count++;
 	for (size_t i = 0; i < count; i++) {
 		if (http_is_hop_by_hop(fields, count, fields[i].name) || is_ours(fields[i].name))

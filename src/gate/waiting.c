@@ -73,6 +73,8 @@ static void run_call(struct loop_post *post)
 bool waiting_enter(struct waiting_room *room, struct waiter *waiter, struct loop *loop,
 		   const struct operation_id *id, unsigned max)
 {
+	bool is_let_in;
+
 	if (atomic_fetch_add(&room->count, 1) >= max) {
 		atomic_fetch_sub(&room->count, 1);
 		return false;
@@ -86,14 +88,14 @@ bool waiting_enter(struct waiting_room *room, struct waiter *waiter, struct loop
 	loop_task_init(&waiter->soon, tell_woken);
 	list_init(&waiter->link);
 	pthread_mutex_lock(&room->lock);
-	if (!room->is_closed) {
+	is_let_in = !room->is_closed;
+	if (is_let_in)
 		list_append(bucket_of(room, id), &waiter->link);
-		waiter->is_inside = true;
-	}
-	pthread_mutex_unlock(&room->lock);
-	if (!waiter->is_inside)
+	waiter->is_inside = is_let_in;
+	pthread_mutex_unlock(&room->lock); /* from here on it may have been called out again */
+	if (!is_let_in)
 		atomic_fetch_sub(&room->count, 1);
-	return waiter->is_inside;
+	return is_let_in;
 }
 
 void waiting_sit(struct waiter *waiter, int64_t ms)

@@ -216,6 +216,7 @@ static void take_field(struct call *call, struct str line)
 
 	if (colon == line.len || !http_is_token(name) || !http_is_field_value(value))
 		return;
+	call->is_ambiguous |= ++call->field_count > CALL_FIELDS_MAX;
 	if (str_equal_nocase(name, STR("Content-Length")))
 		take_length(call, value);
 	call->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
@@ -233,6 +234,7 @@ static void begin_head(struct call *call, struct str status_line)
 	call->answer_length = -1;
 	call->is_in_head = true;
 	call->has_coding = false;
+	call->field_count = 0;
 	buf_clear(&call->answer_headers);
 }
 

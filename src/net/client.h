@@ -19,6 +19,7 @@
 #include <curl/curl.h>
 
 enum {
+	CALL_FIELDS_MAX = 256,	    /* fields of an upstream's head */
 	CALL_HEAD_MAX = 64 * 1024,  /* bytes of an upstream's head */
 	CALL_IDLE_CONNECTION_S = 3, /* an idle upstream connection is not used after that */
 	CALL_PIECE_MAX = CURL_MAX_WRITE_SIZE, /* bytes of an answer's body in one piece */
@@ -81,7 +82,8 @@ struct call {
 	char error[CURL_ERROR_SIZE];
 	unsigned sends; /* how often a sending was about to begin */
 	int64_t began_us;
-	bool is_ambiguous; /* its head could be read in two ways */
+	unsigned field_count;
+	bool is_ambiguous; /* its head could be read in two ways, or has too many fields */
 	bool is_in_head;   /* between a status line and an empty line */
 	bool has_coding;   /* it has Transfer-Encoding */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
