@@ -29,9 +29,10 @@ static int path_of(char out[PATH_MAX], const char *directory, const char *name, 
 	return FAIL_CONFIG;
 }
 
+/* The digits and at most the end of their line: with anything more, others read another token. */
 static bool is_token(const char *text, ssize_t len)
 {
-	if (len < TOKEN_TEXT)
+	if (len != TOKEN_TEXT && !(len == TOKEN_TEXT + 1 && text[TOKEN_TEXT] == '\n'))
 		return false;
 	for (int i = 0; i < TOKEN_TEXT; i++) {
 		if (hex_digit(text[i]) < 0)

@@ -101,7 +101,10 @@ static void write_gauges(const struct gate *gate, struct buf *out)
 		     SUM(gate, timeouts));
 }
 
-/* `count` buckets of which bucket i reaches to first_us × 2^i; one more may follow. */
+/*
+ * `count` buckets of which bucket i reaches to first × 2^i; `over` more are above them all. The
+ * sum has all its digits: it only grows, and rates are made of its differences.
+ */
 static void write_histogram(struct buf *out, const char *name, const char *help,
 			    const uint64_t *buckets, int count, double first, double sum_of_all,
 			    uint64_t over)
@@ -117,7 +120,7 @@ static void write_histogram(struct buf *out, const char *name, const char *help,
 	}
 	total += over;
 	buf_printf(out,
-		   "counterfoil_%s_bucket{le=\"+Inf\"} %llu\ncounterfoil_%s_sum %g\n"
+		   "counterfoil_%s_bucket{le=\"+Inf\"} %llu\ncounterfoil_%s_sum %.6f\n"
 		   "counterfoil_%s_count %llu\n",
 		   name, (unsigned long long)total, name, sum_of_all, name,
 		   (unsigned long long)total);

@@ -15,35 +15,6 @@ enum {
 	CHUNK_MAX = 64 * 1024 - 64,
 };
 
-/* No object is larger; below it, adding a header or the padding cannot wrap around. */
-#define PIECE_MAX ((size_t)PTRDIFF_MAX - 1024)
-
-struct arena_chunk {
-	struct arena_chunk *next;
-	size_t size; /* bytes in `bytes` */
-	size_t used; /* of them handed out */
-	size_t pad;  /* keeps `bytes` aligned */
-	char bytes[];
-};
-
-void arena_init(struct arena *arena, size_t ceiling)
-{
-	*arena = (struct arena){.ceiling = ceiling};
-}
-
-void arena_fini(struct arena *arena)
-{
-	struct arena_chunk *chunk;
-
-	if (!arena)
-		return;
-	while ((chunk = arena->chunks)) {
-		arena->chunks = chunk->next;
-		free(chunk);
-	}
-	arena->used = 0;
-}
-
 static struct arena_chunk *add_chunk(struct arena *arena, size_t need)
 {
 	size_t size = CHUNK_FIRST;
@@ -67,7 +38,7 @@ void *arena_alloc(struct arena *arena, size_t size)
 	size_t padded;
 	char *piece;
 
-	if (size > PIECE_MAX)
+	if (size > ARENA_PIECE_MAX)
 		return NULL;
 	padded = (size + ARENA_ALIGN - 1) & ~(size_t)(ARENA_ALIGN - 1);
 	if (padded > arena->ceiling - arena->used)

@@ -15,7 +15,16 @@
 
 #include <stddef.h>
 
-struct arena_chunk;
+/* No piece is larger; below it, adding a header or padding cannot wrap around. */
+#define ARENA_PIECE_MAX ((size_t)PTRDIFF_MAX - 1024)
+
+struct arena_chunk {
+	struct arena_chunk *next;
+	size_t size; /* bytes in `bytes` */
+	size_t used; /* of them handed out */
+	size_t pad;  /* keeps `bytes` aligned */
+	char bytes[];
+};
 
 struct arena {
 	struct arena_chunk *chunks; /* newest first */

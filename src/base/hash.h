@@ -6,7 +6,9 @@
 
 #include "base/str.h"
 
-#include <sodium.h>
+/* The plain calls of OpenSSL: no allocation, no look-up of providers, the processor's own SHA. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+#include <openssl/sha.h>
 #include <stdint.h>
 
 enum { HASH_SIZE = 32 };
@@ -17,7 +19,7 @@ struct hash {
 
 /* SHA-256 (FIPS 180-4) in pieces. */
 struct hasher {
-	crypto_hash_sha256_state state;
+	SHA256_CTX state;
 };
 
 void hasher_init(struct hasher *hasher);

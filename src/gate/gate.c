@@ -13,8 +13,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
-enum { DRAIN_LOOK_MS = 50 };
+enum { DRAIN_LOOK_MS = 50, FILES_BESIDES = 64 };
 
 static int explain(char *why, size_t why_size, int code, const char *text)
 {
@@ -39,6 +40,28 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 	return 0;
 }
 
+/* Each client and each upstream connection is a file: ask for as many as the system allows. */
+static void raise_file_limit(struct gate *gate)
+{
+	uint64_t wanted = gate_settings(gate)->limits.max_connections + FILES_BESIDES;
+	struct rlimit limit;
+	struct log_line line;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur >= wanted)
+		return;
+	log_begin(&line, gate->log, LOG_WARNING, "few-files");
+	log_int(&line, "open_files_limit", (int64_t)limit.rlim_cur);
+	log_int(&line, "wanted", (int64_t)wanted);
+	log_text(&line, "what",
+		 "limits.max_connections is more than the system lets this process open; "
+		 "raise the limit on open files (ulimit -n, LimitNOFILE)");
+	log_end(&line);
+}
+
 int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
 	      struct settings *settings, char *why, size_t why_size)
 {
@@ -59,6 +82,7 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
 	if (!gate->log || !gate->workers || client_init_process() != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
+	raise_file_limit(gate);
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");

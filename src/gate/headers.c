@@ -36,15 +36,24 @@ struct str headers_value(const struct http_request *request, struct str name)
 	return field ? field->value : STR("");
 }
 
-static void forwarded_for(const struct exchange *exchange, bool is_trusted, struct buf *out)
+/* The members of a list so far, over all its lines (RFC 9110 § 5.3): each hop adds to the end. */
+static void write_list(const struct http_request *request, struct str name, struct buf *out)
 {
-	struct str before = headers_value(&exchange->request, STR("X-Forwarded-For"));
+	for (size_t i = 0; i < request->field_count; i++) {
+		const struct http_field *field = &request->fields[i];
 
-	buf_append_str(out, STR("X-Forwarded-For: "));
-	if (is_trusted && before.len) {
-		buf_append_str(out, before);
+		if (!field->value.len || !str_equal_nocase(field->name, name))
+			continue;
+		buf_append_str(out, field->value);
 		buf_append_str(out, STR(", "));
 	}
+}
+
+static void forwarded_for(const struct exchange *exchange, bool is_trusted, struct buf *out)
+{
+	buf_append_str(out, STR("X-Forwarded-For: "));
+	if (is_trusted)
+		write_list(&exchange->request, STR("X-Forwarded-For"), out);
 	buf_append_str(out, str_from(exchange->peer));
 	buf_append_str(out, STR("\r\n"));
 }
@@ -71,8 +80,6 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 			 struct str request_id, bool asks_identity, struct buf *out)
 {
 	const struct http_request *request = &exchange->request;
-	struct str via = headers_value(request, STR("Via"));
-
 	for (size_t i = 0; i < request->field_count; i++) {
 		const struct http_field *field = &request->fields[i];
 
@@ -83,10 +90,9 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 	if (asks_identity)
 		buf_append_str(out, STR("Accept-Encoding: identity\r\n"));
 	forwarded(exchange, settings, out);
-	if (via.len)
-		buf_printf(out, "Via: %.*s, 1.%d counterfoil\r\n", STR_ARG(via), request->minor);
-	else
-		buf_printf(out, "Via: 1.%d counterfoil\r\n", request->minor);
+	buf_append_str(out, STR("Via: "));
+	write_list(request, STR("Via"), out);
+	buf_printf(out, "1.%d counterfoil\r\n", request->minor);
 	http_write_field(out, STR("X-Request-Id"), request_id);
 }
 

@@ -17,7 +17,7 @@
 enum {
 	PASS_UPLOAD_MAX = 256 * 1024,  /* bytes from the client that wait for the service */
 	PASS_UPLOAD_HIGH = 128 * 1024, /* over it, the client is paused */
-	PASS_LINES_MAX = 128 * 1024,
+	PASS_LINES_MAX = 256 * 1024,
 };
 
 struct pass {
@@ -271,6 +271,7 @@ static void start_call(struct pass *pass)
 		.has_body = request->framing == HTTP_LENGTH,
 		.is_streamed = exchange_has_body(exchange),
 		.body_length = request->framing == HTTP_LENGTH ? (int64_t)request->length : -1,
+		.is_spoiled = pass->call_headers.is_spoiled,
 	};
 	pass->is_call_open = true;
 	call_start(pass->generation->clients[0], &pass->call);

@@ -52,9 +52,12 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				       "send the same request with "
 				       "the same token, or ask the status resource."},
 	[PROBLEM_OPERATION_QUEUED] = {"operation-queued", 202, "The operation is queued",
-				      ADVICE_WAIT, 2, NULL},
+				      ADVICE_WAIT, 2,
+				      "It has not been sent yet. Ask the status resource, or "
+				      "repeat the same request."},
 	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
-				      ADVICE_WAIT, 10, NULL},
+				      ADVICE_WAIT, 10,
+				      "Nothing is sent before that. Ask the status resource."},
 	[PROBLEM_OPERATION_CANCELLED] = {"operation-cancelled", 409, "The operation was cancelled",
 					 ADVICE_NEW_KEY, 0,
 					 "It was withdrawn before anything was sent. If it is "
@@ -108,7 +111,8 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NOT_FOUND] = {"not-found", 404, "There is nothing here", ADVICE_STOP, 0,
 			       "No such operation of this account, or no such page."},
 	[PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "The method is not allowed here",
-					ADVICE_FIX, 0, NULL},
+					ADVICE_FIX, 0,
+					"Only the gate's own pages say so. Nothing was done."},
 	[PROBLEM_NOT_CANCELLABLE] =
 		{"not-cancellable", 409, "It can no longer be cancelled", ADVICE_QUERY, 0,
 		 "Only an operation that waits (queued, awaiting approval) can be cancelled."},
@@ -116,9 +120,11 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				    ADVICE_STOP, 0,
 				    "Only an operation whose outcome is unknown can be resolved."},
 	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
-				     0, NULL},
+				     0,
+				     "A filter or a page of a list could not be read. Nothing was "
+				     "listed, rather than too much."},
 	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
-				     NULL},
+				     "The credential is missing, or is not one that is let in."},
 	[PROBLEM_OVERLOADED] = {"overloaded", 503, "The gate is busy", ADVICE_SAME_KEY, 1,
 				"A limit of this gate was reached. Nothing was sent."},
 };

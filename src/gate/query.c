@@ -31,57 +31,101 @@ static bool decode(struct str text, struct arena *mem, struct str *out)
 	return true;
 }
 
-bool query_value(struct str query, struct str name, struct arena *mem, struct str *out_value)
+/* The value as it is written. */
+static bool find_raw(struct str query, struct str name, struct str *out_raw)
 {
 	struct str pair;
 
 	while (str_split(&query, '&', &pair)) {
 		size_t equals = str_find(pair, '=');
 
-		if (str_equal(str_of(pair.at, equals), name))
-			return decode(str_from_index(pair, equals + 1), mem, out_value);
+		if (!str_equal(str_of(pair.at, equals), name))
+			continue;
+		*out_raw = str_from_index(pair, equals + 1);
+		return true;
 	}
 	return false;
 }
 
+bool query_value(struct str query, struct str name, struct arena *mem, struct str *out_value)
+{
+	struct str raw;
+
+	return find_raw(query, name, &raw) && decode(raw, mem, out_value);
+}
+
+/*
+ * One filter: NULL when it is not there or has been read, else `wrong`. One that cannot be read,
+ * or is empty, is never taken for none: who looks for one operation must not be shown others.
+ */
+static const char *read_filter(struct str query, struct str name, struct arena *mem,
+			       const char *wrong, struct str *out_value)
+{
+	struct str raw, value;
+
+	if (!find_raw(query, name, &raw))
+		return NULL;
+	if (!decode(raw, mem, &value) || !value.len)
+		return wrong;
+	*out_value = value;
+	return NULL;
+}
+
+static const char *read_texts(struct str query, bool may_choose_account, struct arena *mem,
+			      struct store_command *command)
+{
+	const char *wrong =
+		read_filter(query, STR("token"), mem, "token is a token, percent-encoded.",
+			    &command->filter_token);
+
+	if (!wrong)
+		wrong = read_filter(query, STR("task"), mem,
+				    "task is a workflow's own id, percent-encoded.",
+				    &command->filter_task);
+	if (!wrong && may_choose_account)
+		wrong = read_filter(query, STR("account"), mem,
+				    "account is an account's id, percent-encoded.",
+				    &command->filter_account);
+	return wrong;
+}
+
 static const char *read_state(struct str query, struct arena *mem, struct store_command *command)
 {
-	struct str value;
+	static const char wrong[] = "state is one of awaiting_approval, queued, running, unknown, "
+				    "completed, failed, cancelled.";
+	struct str value = {0};
+	const char *said = read_filter(query, STR("state"), mem, wrong, &value);
 
-	if (!query_value(query, STR("state"), mem, &value))
-		return NULL;
-	if (!operation_state_from(value, &command->filter_state))
-		return "state is one of awaiting_approval, queued, running, unknown, completed, "
-		       "failed, "
-		       "cancelled.";
-	return NULL;
+	if (said || !value.len)
+		return said;
+	return operation_state_from(value, &command->filter_state) ? NULL : wrong;
 }
 
 static const char *read_page(struct str query, struct arena *mem, struct store_command *command)
 {
-	struct str value;
-	uint64_t limit = LIST_DEFAULT;
+	static const char wrong_limit[] = "limit is a number from 1 to 200.";
+	static const char wrong_cursor[] = "cursor is the `next` of a former page.";
+	struct str limit = {0}, cursor = {0};
+	uint64_t number = LIST_DEFAULT;
+	const char *said = read_filter(query, STR("limit"), mem, wrong_limit, &limit);
 
-	if (query_value(query, STR("limit"), mem, &value) &&
-	    (!str_to_u64(value, STORE_LIST_MAX, &limit) || limit == 0))
-		return "limit is a number from 1 to 200.";
-	command->limit = limit;
-	if (query_value(query, STR("cursor"), mem, &value) &&
-	    !operation_id_read(value, &command->before))
-		return "cursor is the `next` of a former page.";
-	return NULL;
+	if (!said && limit.len && (!str_to_u64(limit, STORE_LIST_MAX, &number) || number == 0))
+		said = wrong_limit;
+	command->limit = number;
+	if (!said)
+		said = read_filter(query, STR("cursor"), mem, wrong_cursor, &cursor);
+	if (!said && cursor.len && !operation_id_read(cursor, &command->before))
+		said = wrong_cursor;
+	return said;
 }
 
 const char *query_list(struct str query, bool may_choose_account, struct arena *mem,
 		       struct store_command *command)
 {
-	const char *wrong;
+	const char *wrong = read_texts(query, may_choose_account, mem, command);
 
-	query_value(query, STR("token"), mem, &command->filter_token);
-	query_value(query, STR("task"), mem, &command->filter_task);
-	if (may_choose_account)
-		query_value(query, STR("account"), mem, &command->filter_account);
-	wrong = read_state(query, mem, command);
+	if (!wrong)
+		wrong = read_state(query, mem, command);
 	return wrong ? wrong : read_page(query, mem, command);
 }
 

@@ -20,7 +20,7 @@ static const struct call_events call_events = {
 	.done = call_done,
 };
 
-enum { CALL_LINES_MAX = 128 * 1024 };
+enum { CALL_LINES_MAX = 256 * 1024 }; /* the largest head, and what is added to it */
 
 enum step step_send_start(struct request *request)
 {
@@ -43,6 +43,7 @@ enum step step_send_start(struct request *request)
 		.has_body = exchange->body_text.len || exchange->request.framing != HTTP_NO_BODY ||
 			    str_equal(exchange->request.method, STR("POST")),
 		.is_once = true,
+		.is_spoiled = request->call_headers.is_spoiled,
 	};
 	call_start(request->generation->clients[0], &request->call);
 	request->is_call_open = true;

@@ -50,6 +50,8 @@ struct client {
 	struct loop_task reap; /* looks for ended calls */
 	struct loop_task fail; /* tells of calls that never began */
 	struct list failed;
+	struct list waiting; /* for a connection, oldest first */
+	size_t under_way;    /* calls that have a handle */
 	CURL *spare[CLIENT_SPARE_HANDLES];
 	size_t spare_count;
 	bool is_released, is_closing;
@@ -222,14 +224,27 @@ static void take_field(struct call *call, struct str line)
 static void begin_head(struct call *call, struct str status_line)
 {
 	size_t space = str_find(status_line, ' ');
+	struct str rest = str_from_index(status_line, space + 1);
 	uint64_t status = 0;
 
-	str_to_u64(str_of(str_from_index(status_line, space + 1).at, 3), 999, &status);
+	str_to_u64(str_of(rest.at, rest.len < 3 ? rest.len : 3), 999, &status);
 	call->status = (int)status;
 	call->answer_length = -1;
+	call->is_in_head = true;
 	buf_clear(&call->answer_headers);
 }
 
+static void end_head(struct call *call)
+{
+	call->is_in_head = false;
+	if (call->status < 200)
+		return; /* interim: the next line begins another head */
+	call->has_head = true;
+	if (!call->answer_headers.is_spoiled && !call->is_ambiguous)
+		call->events->head(call);
+}
+
+/* A head begins with its status line; a later line that looks like one is a field, and bad. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 {
 	struct call *call = owner;
@@ -239,17 +254,13 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 		return line.len; /* trailers: dropped */
 	while (line.len && (line.at[line.len - 1] == '\r' || line.at[line.len - 1] == '\n'))
 		line.len--;
-	if (str_starts_with(line, STR("HTTP/")) && line.len >= 12) {
+	if (!call->is_in_head)
 		begin_head(call, line);
-	} else if (line.len) {
+	else if (line.len)
 		take_field(call, line);
-	} else if (call->status >= 200) {
-		call->has_head = true;
-		if (call->answer_headers.is_spoiled || call->is_ambiguous)
-			return 0;
-		call->events->head(call);
-	}
-	return size * count;
+	else
+		end_head(call);
+	return call->answer_headers.is_spoiled || call->is_ambiguous ? 0 : size * count;
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
@@ -428,8 +439,11 @@ static void set_body(CURL *easy, const struct call *call)
 
 static void set_times(CURL *easy, const struct call *call)
 {
-	int64_t ms = call->client->settings.timeout_ms;
+	int64_t waited_ms = (env_monotonic_us(call->client->loop->env) - call->began_us) / 1000;
+	int64_t ms = call->client->settings.timeout_ms - waited_ms;
 
+	if (ms < 1)
+		ms = 1;
 	SET(easy, CURLOPT_TIMEOUT_MS, call->is_once ? (long)ms : 0L);
 	SET(easy, CURLOPT_LOW_SPEED_LIMIT, call->is_once ? 0L : 1L);
 	SET(easy, CURLOPT_LOW_SPEED_TIME, call->is_once ? 0L : (long)((ms + 999) / 1000));
@@ -472,6 +486,8 @@ static bool set_own(struct call *call)
 
 /* Starting and ending. */
 
+static void launch_waiting(struct client *client);
+
 static void end_call(struct call *call, enum sending sending, const char *reason)
 {
 	struct client *client = call->client;
@@ -483,9 +499,21 @@ static void end_call(struct call *call, enum sending sending, const char *reason
 		put_handle(client, call->easy);
 		call->easy = NULL;
 	}
+	client->under_way -= call->is_under_way;
+	call->is_under_way = false;
 	call->events->done(call, sending);
+	launch_waiting(client);
 	if (client->is_released)
 		client_release(client);
+}
+
+static const char *why_failed(const struct call *call)
+{
+	if (call->is_ending)
+		return "cancelled";
+	if (call->is_timed_out)
+		return "no connection to the service became free in time";
+	return "the call could not be started";
 }
 
 static enum sending sending_of(const struct call *call, CURLcode code)
@@ -528,7 +556,7 @@ static void tell_failed(struct loop_task *task)
 		struct call *call = list_entry(client->failed.next, struct call, link);
 
 		end_call(call, call->sends ? SENDING_UNCLEAR : SENDING_NEVER_LEFT,
-			 call->is_ending ? "cancelled" : "the call could not be started");
+			 why_failed(call));
 	}
 }
 
@@ -542,6 +570,53 @@ static void run_resume(struct loop_task *task)
 	loop_soon(call->client->loop, &call->client->reap);
 }
 
+/*
+ * No more calls are under way than connections are allowed: libcurl would let the rest wait
+ * too, but each with its buffers.
+ */
+static void launch(struct call *call)
+{
+	struct client *client = call->client;
+
+	call->is_under_way = true;
+	client->under_way++;
+	call->easy = take_handle(client);
+	if (!call->is_spoiled && call->easy && build_lines(call) && set_own(call) &&
+	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
+		list_append(&client->calls, &call->link);
+		return;
+	}
+	list_append(&client->failed, &call->link);
+	loop_soon(client->loop, &client->fail);
+}
+
+static void launch_waiting(struct client *client)
+{
+	while (client->under_way < client->settings.max_connections &&
+	       !list_is_empty(&client->waiting)) {
+		struct call *call = list_entry(client->waiting.next, struct call, link);
+
+		loop_timer_cancel(&call->patience);
+		list_remove(&call->link);
+		launch(call);
+	}
+}
+
+static void fail_soon(struct call *call)
+{
+	list_remove(&call->link);
+	list_append(&call->client->failed, &call->link);
+	loop_soon(call->client->loop, &call->client->fail);
+}
+
+static void waited_too_long(struct loop_timer *timer)
+{
+	struct call *call = list_entry(timer, struct call, patience);
+
+	call->is_timed_out = true;
+	fail_soon(call);
+}
+
 void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
@@ -549,15 +624,14 @@ void call_start(struct client *client, struct call *call)
 	call->answer_length = -1;
 	buf_init(&call->answer_headers, CALL_HEAD_MAX);
 	loop_task_init(&call->resume, run_resume);
+	loop_timer_init(&call->patience, waited_too_long);
 	list_init(&call->link);
-	call->easy = take_handle(client);
-	if (call->easy && build_lines(call) && set_own(call) &&
-	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
-		list_append(&client->calls, &call->link);
+	if (client->under_way < client->settings.max_connections) {
+		launch(call);
 		return;
 	}
-	list_append(&client->failed, &call->link);
-	loop_soon(client->loop, &client->fail);
+	list_append(&client->waiting, &call->link);
+	loop_timer_start(client->loop, &call->patience, client->settings.timeout_ms);
 }
 
 /* Pausing is undone for both directions: the one that still has nothing pauses again. */
@@ -571,13 +645,13 @@ void call_resume(struct call *call)
 
 void call_cancel(struct call *call)
 {
-	if (!call->easy || call->is_ending)
+	if (call->is_ending || list_is_empty(&call->link))
 		return;
 	call->is_ending = true;
-	curl_multi_remove_handle(call->client->multi, call->easy);
-	list_remove(&call->link);
-	list_append(&call->client->failed, &call->link);
-	loop_soon(call->client->loop, &call->client->fail);
+	loop_timer_cancel(&call->patience);
+	if (call->easy)
+		curl_multi_remove_handle(call->client->multi, call->easy);
+	fail_soon(call);
 }
 
 void call_fini(struct call *call)
@@ -612,6 +686,7 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	}
 	list_init(&client->calls);
 	list_init(&client->failed);
+	list_init(&client->waiting);
 	loop_task_init(&client->reap, reap_calls);
 	loop_task_init(&client->fail, tell_failed);
 	require(uv_timer_init(&loop->uv, &client->timer) == 0);
@@ -645,7 +720,8 @@ void client_release(struct client *client)
 	if (!client || client->is_closing)
 		return;
 	client->is_released = true;
-	if (!list_is_empty(&client->calls) || !list_is_empty(&client->failed))
+	if (!list_is_empty(&client->calls) || !list_is_empty(&client->failed) ||
+	    !list_is_empty(&client->waiting))
 		return;
 	client->is_closing = true;
 	loop_task_cancel(&client->reap);

@@ -62,6 +62,7 @@ struct call {
 	bool is_streamed;    /* the body comes through events->body */
 	int64_t body_length; /* streamed: bytes, or -1: chunked */
 	bool is_once;	     /* protected: total timeout; never a second sending */
+	bool is_spoiled;     /* it could not be put together: it ends as one that never left */
 
 	/* for the caller to read */
 	int status;
@@ -79,8 +80,11 @@ struct call {
 	unsigned sends; /* how often a sending was about to begin */
 	int64_t began_us;
 	bool is_ambiguous; /* its head could be read in two ways */
+	bool is_in_head;   /* between a status line and an empty line */
 	bool has_head, is_paused_in, is_paused_out, is_ending;
 	struct loop_task resume;
+	struct loop_timer patience; /* while it waits for a connection */
+	bool is_under_way;
 	struct list link;
 };
 

@@ -10,7 +10,11 @@
 
 #include "base/err.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
+
+enum { FULL_LOG_EVERY_MS = 1000 };
 
 static void start_reading(struct connection *connection);
 static void pump(struct connection *connection, struct str *input);
@@ -42,16 +46,29 @@ static void free_connection(uv_handle_t *handle)
 	free(connection);
 }
 
-void connection_accept(struct server *server)
+/* One more than the server may serve: said in the log, but not each time. */
+static void log_full(struct connection *connection)
+{
+	struct server *server = connection->server;
+	struct log_line line;
+
+	server->counters.refused_full++;
+	if (server->loop->now_ms - server->full_logged_ms < FULL_LOG_EVERY_MS)
+		return;
+	server->full_logged_ms = server->loop->now_ms;
+	log_begin(&line, server->loop->log, LOG_WARNING, "connections-full");
+	log_text(&line, "client", connection->peer);
+	log_int(&line, "limit", (int64_t)server->limits.connections);
+	log_int(&line, "refused", (int64_t)server->counters.refused_full);
+	log_end(&line);
+}
+
+static struct connection *connection_new(struct server *server)
 {
 	struct connection *connection = calloc(1, sizeof(*connection));
-	struct sockaddr_storage peer;
-	int size = sizeof(peer);
 
-	if (!connection) {
-		fail(FAIL_MEMORY);
-		return;
-	}
+	if (!connection)
+		return NULL;
 	connection->server = server;
 	connection->loop = server->loop;
 	list_init(&connection->link);
@@ -62,23 +79,44 @@ void connection_accept(struct server *server)
 	require(uv_tcp_init(&server->loop->uv, &connection->tcp) == 0);
 	connection->tcp.data = connection;
 	list_append(&server->connections, &connection->link);
-	connection->was_full = server->counters.open >= server->limits.connections;
 	server->counters.accepted++;
 	server->counters.open++;
-	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0 ||
-	    connection->was_full) {
-		connection_close(connection);
-		return;
-	}
-	uv_tcp_nodelay(&connection->tcp, 1);
+	return connection;
+}
+
+/* False: it cannot be served, or may not. */
+static bool take_socket(struct connection *connection, bool is_full)
+{
+	struct server *server = connection->server;
+	struct sockaddr_storage peer;
+	int size = sizeof(peer);
+
+	if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&connection->tcp) != 0)
+		return false;
 	if (uv_tcp_getpeername(&connection->tcp, (struct sockaddr *)&peer, &size) == 0)
 		uv_ip_name((struct sockaddr *)&peer, connection->peer, sizeof(connection->peer));
-	if (server->tls) {
+	if (is_full) {
+		log_full(connection);
+		return false;
+	}
+	uv_tcp_nodelay(&connection->tcp, 1);
+	if (server->tls)
 		connection->tls = tls_new(server->tls);
-		if (!connection->tls) {
-			connection_close(connection);
-			return;
-		}
+	return !server->tls || connection->tls;
+}
+
+void connection_accept(struct server *server)
+{
+	bool is_full = server->counters.open >= server->limits.connections;
+	struct connection *connection = connection_new(server);
+
+	if (!connection) {
+		fail(FAIL_MEMORY);
+		return;
+	}
+	if (!take_socket(connection, is_full)) {
+		connection_close(connection);
+		return;
 	}
 	enter_idle(connection);
 	set_deadline(connection, server->limits.head_timeout_ms);
@@ -121,30 +159,19 @@ static void lend_buffer(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 	*out = uv_buf_init(connection->loop->read_buffer, LOOP_READ_BUFFER);
 }
 
+/*
+ * The client says no more. It may still listen for the answer to what it has said, so a message
+ * that is here whole, or may be with what waits in `in`, goes on.
+ */
 static void on_eof(struct connection *connection)
 {
+	bool may_be_whole = connection->phase == PHASE_BODY && connection->in.len;
+
 	connection->has_eof = true;
 	uv_read_stop((uv_stream_t *)&connection->tcp);
 	connection->is_reading = false;
-	if (connection->phase != PHASE_ANSWER || connection->is_last)
+	if (connection->phase != PHASE_ANSWER && !may_be_whole)
 		connection_close(connection);
-}
-
-/* False: it has broken. */
-static bool decrypt(struct connection *connection, struct str bytes)
-{
-	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
-
-	connection_send(connection, STR(""), STR(""));
-	if (connection->phase == PHASE_CLOSED)
-		return false;
-	if (r < 0) {
-		connection_close(connection);
-		return false;
-	}
-	if (r == TLS_CLOSED)
-		on_eof(connection);
-	return connection->phase != PHASE_CLOSED;
 }
 
 /* What was not understood stays with the connection; too much of it stops the reading. */
@@ -176,6 +203,23 @@ static void pump_kept(struct connection *connection)
 	keep_rest(connection, STR(""));
 }
 
+/* A goodbye may come with the last request: first what was said, then the end. */
+static void decrypt(struct connection *connection, struct str bytes)
+{
+	int r = tls_received(connection->tls, bytes, &connection->in, &connection->out);
+
+	connection_send(connection, STR(""), STR(""));
+	if (connection->phase == PHASE_CLOSED)
+		return;
+	if (r < 0) {
+		connection_close(connection);
+		return;
+	}
+	pump_kept(connection);
+	if (r == TLS_CLOSED && connection->phase != PHASE_CLOSED)
+		on_eof(connection);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 {
 	struct connection *connection = stream->data;
@@ -193,8 +237,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 	}
 	input = str_of(buffer->base, (size_t)n);
 	if (connection->tls) {
-		if (decrypt(connection, input))
-			pump_kept(connection);
+		decrypt(connection, input);
 	} else if (connection->in.len) {
 		keep_rest(connection, input);
 		if (connection->phase != PHASE_CLOSED)
@@ -343,6 +386,8 @@ static bool pump_body(struct connection *connection, struct str *input)
 	if (exchange->body_mode == BODY_OVER) {
 		connection->phase = PHASE_ANSWER;
 		connection->deadline_ms = 0;
+	} else if (connection->has_eof && !exchange->is_paused) {
+		connection_close(connection); /* all that came is used, and it was not enough */
 	}
 	return false;
 }
@@ -385,6 +430,23 @@ size_t connection_backlog(const struct connection *connection)
 
 static void on_written(uv_write_t *write, int status);
 
+/*
+ * Bytes that the client's system has not acknowledged. The socket's own buffer counts too: it
+ * may hold megabytes, and room in it is announced only when a third of it is free, so that a
+ * slow client would long look like one that takes nothing.
+ */
+static size_t left_to_take(const struct connection *connection)
+{
+	size_t left = uv_stream_get_write_queue_size((const uv_stream_t *)&connection->tcp);
+	int in_socket = 0;
+	uv_os_fd_t fd;
+
+	if (uv_fileno((const uv_handle_t *)&connection->tcp, &fd) == 0 &&
+	    ioctl(fd, SIOCOUTQ, &in_socket) == 0)
+		left += (size_t)in_socket;
+	return left;
+}
+
 static void launch(struct connection *connection)
 {
 	struct buf swap = connection->flying;
@@ -401,8 +463,10 @@ static void launch(struct connection *connection)
 		return;
 	}
 	connection->is_writing = true;
-	connection->queue_seen = connection->flying.len;
-	if (connection->phase != PHASE_BODY || !connection->deadline_ms)
+	connection->queue_seen = left_to_take(connection);
+	/* TLS writes at any time, also when it is asked to: that buys no time for a head. */
+	if (connection->phase == PHASE_ANSWER ||
+	    (connection->phase == PHASE_BODY && !connection->deadline_ms))
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 }
 
@@ -519,10 +583,12 @@ void connection_answered(struct connection *connection)
 		return;
 	}
 	if (connection->is_last || connection->server->is_draining) {
-		if (connection_backlog(connection) == 0)
+		if (connection_backlog(connection) == 0) {
 			linger(connection);
-		else
-			connection->phase = PHASE_ANSWER;
+			return;
+		}
+		connection->phase = PHASE_ANSWER;
+		set_deadline(connection, connection->server->limits.body_timeout_ms);
 		return;
 	}
 	enter_idle(connection);
@@ -559,14 +625,15 @@ static void time_out(struct connection *connection)
 
 void connection_sweep(struct connection *connection, int64_t now_ms)
 {
-	size_t queued;
+	bool is_taken = connection->phase == PHASE_ANSWER || connection->phase == PHASE_BODY;
+	size_t left;
 
 	if (!connection->deadline_ms || now_ms < connection->deadline_ms ||
 	    connection->phase == PHASE_CLOSED)
 		return;
-	queued = uv_stream_get_write_queue_size((uv_stream_t *)&connection->tcp);
-	if (connection->is_writing && queued != connection->queue_seen) {
-		connection->queue_seen = queued;
+	left = left_to_take(connection);
+	if (is_taken && connection->is_writing && left != connection->queue_seen) {
+		connection->queue_seen = left;
 		set_deadline(connection, connection->server->limits.body_timeout_ms);
 		return;
 	}

@@ -46,8 +46,8 @@ struct connection {
 	struct buf out;	   /* waits for the socket */
 	struct buf flying; /* with libuv */
 	uv_write_t write;
-	size_t queue_seen; /* bytes of `flying` not taken at the last sweep */
-	bool is_reading, is_writing, has_eof, is_last, is_pumping, was_full;
+	size_t queue_seen; /* bytes the client had not taken when that was last looked at */
+	bool is_reading, is_writing, has_eof, is_last, is_pumping;
 };
 
 /* A client has come: take it from the listener. */

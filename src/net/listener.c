@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LISTEN_BACKLOG = 1024, FULL_LOG_EVERY_MS = 1000 };
+enum { LISTEN_BACKLOG = 1024 };
 
 static bool parse_port(struct str text, uint16_t *out_port)
 {
@@ -94,30 +94,12 @@ static void sweep_server(struct loop_sweeper *sweeper, int64_t now_ms)
 		connection_sweep(list_entry(link, struct connection, link), now_ms);
 }
 
-/* One more than it may serve: closed at once, and said in the log, but not each time. */
-static void refuse_full(struct server *server)
-{
-	struct log_line line;
-
-	server->counters.refused_full++;
-	if (server->loop->now_ms - server->full_logged_ms < FULL_LOG_EVERY_MS)
-		return;
-	server->full_logged_ms = server->loop->now_ms;
-	log_begin(&line, server->loop->log, LOG_WARNING, "connections-full");
-	log_int(&line, "limit", (int64_t)server->limits.connections);
-	log_int(&line, "refused", (int64_t)server->counters.refused_full);
-	log_end(&line);
-}
-
 static void on_connection(uv_stream_t *listener, int status)
 {
 	struct server *server = listener->data;
 
-	if (status != 0)
-		return;
-	if (server->counters.open >= server->limits.connections)
-		refuse_full(server);
-	connection_accept(server);
+	if (status == 0)
+		connection_accept(server);
 }
 
 static bool is_free(const struct sockaddr *address, socklen_t size, const char **why)

@@ -40,6 +40,9 @@ struct service {
 		       struct buf *headers, struct buf *body);
 };
 
+/* What an exchange does with its request's body. */
+enum body_mode { BODY_NOT_WANTED, BODY_COLLECT, BODY_STREAM, BODY_OVER };
+
 /* Whether an answer got out. */
 enum delivery {
 	DELIVERY_NOT_KNOWN = -1, /* accepted by the socket of a client that had closed its side */
@@ -84,7 +87,7 @@ struct exchange {
 	/* the connection's */
 	struct connection *connection; /* NULL once it has gone */
 	struct http_body body;
-	enum { BODY_NOT_WANTED, BODY_COLLECT, BODY_STREAM, BODY_OVER } body_mode;
+	enum body_mode body_mode;
 	struct http_refusal body_refusal; /* status 0: the body is whole */
 	struct buf collecting;
 	struct loop_task finish;

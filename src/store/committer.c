@@ -437,6 +437,7 @@ static void commit_alone(struct store *store, struct store_command *command)
 
 	chain_init(&alone);
 	command->record = NULL;
+	command->did_pick_up = false;
 	chain_append(&alone, command);
 	commit_changes(store, &alone);
 }

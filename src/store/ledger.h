@@ -18,6 +18,7 @@
 #include "store/tokens.h"
 
 #include <sqlite3.h>
+#include <sys/types.h>
 
 enum ledger_statement {
 	SQL_BEGIN,
@@ -69,6 +70,9 @@ struct ledger {
 	struct log *log;
 	char *path; /* of the database */
 	int lock_fd;
+	dev_t device;	/* of the database file, once it has been opened */
+	ino_t inode;	/* 0: it has not been */
+	bool is_missed; /* it was not there when it was last looked for */
 
 	sqlite3 *db; /* NULL after a failure, until it could be opened again */
 	sqlite3_stmt *statements[SQL_STATEMENTS];
@@ -77,6 +81,7 @@ struct ledger {
 	int64_t batch;
 	int64_t randoms[RANDOMS]; /* drawn together: a system call each would show */
 	size_t randoms_left;
+	uint32_t doubts; /* batches of this process of which nobody knows; see claim_epoch() */
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
 	struct tokens tokens;
 	size_t added;	 /* tokens in this transaction */
@@ -98,6 +103,8 @@ int ledger_migrate(sqlite3 *db, const char *path, char *why, size_t why_size);
 /* ledger_open.c */
 int ledger_connect(struct ledger *ledger, char *why, size_t why_size);
 void ledger_disconnect(struct ledger *ledger);
+/* Is the file that was opened still the one under its name? */
+bool ledger_is_in_place(const struct ledger *ledger);
 void ledger_free(struct ledger *ledger);
 
 /* ledger_row.c: statements and rows */

@@ -209,7 +209,7 @@ static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 	r = ledger_count_attempts(ledger, record);
 	if (r < 0)
 		return r;
-	record->epoch++;
+	record->epoch = claim_epoch(record, ledger->doubts);
 	record->updated_ms = now_ms;
 	r = ledger_update(ledger, record);
 	if (r == 0)

@@ -52,16 +52,45 @@ static int prepare_all(struct ledger *ledger)
 	return SQLITE_OK;
 }
 
+bool ledger_is_in_place(const struct ledger *ledger)
+{
+	struct stat there;
+
+	return stat(ledger->path, &there) == 0 && there.st_dev == ledger->device &&
+	       there.st_ino == ledger->inode;
+}
+
+/*
+ * Made here, so that it and what SQLite puts beside it are nobody else's to read; and only the
+ * first time: an empty one in the place of one that is gone would have forgotten every token.
+ */
+static int find_file(struct ledger *ledger)
+{
+	int fd = open(ledger->path, O_RDWR | O_CLOEXEC | (ledger->inode ? 0 : O_CREAT), 0600);
+	struct stat opened;
+	int r;
+
+	if (fd < 0)
+		return SQLITE_CANTOPEN;
+	r = fstat(fd, &opened);
+	close(fd);
+	if (r != 0)
+		return SQLITE_CANTOPEN;
+	if (!ledger->inode) {
+		ledger->device = opened.st_dev;
+		ledger->inode = opened.st_ino;
+	}
+	errno = ESTALE;
+	return ledger_is_in_place(ledger) ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
 static int open_file(struct ledger *ledger)
 {
 	char cache[48];
-	int fd, rc;
+	int rc = find_file(ledger);
 
-	/* Made here, so that it and what SQLite puts beside it are nobody else's to read. */
-	fd = open(ledger->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return SQLITE_CANTOPEN;
-	close(fd);
+	if (rc != SQLITE_OK)
+		return rc;
 	rc = sqlite3_open_v2(ledger->path, &ledger->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
 			     NULL);
 	if (rc != SQLITE_OK)
@@ -181,7 +210,7 @@ static int load_numbers(struct ledger *ledger)
 		r = query_number(ledger, "SELECT value FROM counter WHERE id = 0", &ledger->batch);
 	if (r == 0)
 		r = query_number(ledger,
-				 "SELECT max((SELECT value FROM counter WHERE id = 9),"
+				 "SELECT max((SELECT max(value) FROM counter WHERE id IN (8, 9)),"
 				 " (SELECT coalesce(max(op), 0) FROM operation),"
 				 " (SELECT coalesce(max(op), 0) FROM tombstone))",
 				 &last);

@@ -24,6 +24,11 @@ bool claim_may_retry(const struct store_operation *record)
 	return record->state == STATE_FAILED || record->state == STATE_CANCELLED;
 }
 
+uint32_t claim_epoch(const struct store_operation *record, uint32_t doubts)
+{
+	return record->epoch + 1 + doubts;
+}
+
 static void replace_if_given(struct str *text, struct str given)
 {
 	if (given.len)

@@ -31,6 +31,13 @@ bool claim_may_retry(const struct store_operation *record);
 int record_move(struct store_operation *record, const struct store_command *command,
 		int64_t now_ms);
 
+/*
+ * The epoch of the next pick-up of `record`. `doubts` is how many commits of this process have
+ * been uncertain: a pick-up that may have been lost that way never has the epoch of a later one,
+ * so that whoever settles what is in doubt cannot settle somebody else's sending.
+ */
+uint32_t claim_epoch(const struct store_operation *record, uint32_t doubts);
+
 /* The state and epoch of a new operation. */
 void record_start(struct store_operation *record, int64_t now_ms, int64_t retention_ms);
 

@@ -13,7 +13,8 @@
  *   - two operations never share (account, token); the first claim wins;
  *   - a move that core/operation.h does not have is refused (STORE_LOST).
  * Can fail: the disk is full or broken (FAIL_STORE: nothing changed); the commit was asked
- * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything); the tray
+ * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; a claim's id
+ * and epoch are what they are if it was committed, and nobody else's if it was not); the tray
  * is full (FAIL_LIMIT: nothing was tried).
  */
 #ifndef STORE_STORE_H
@@ -73,7 +74,7 @@ struct store_operation {
 	struct str upstream; /* its name in the configuration */
 	struct str retry_of; /* id text of the failed one that this retries; or empty */
 	enum operation_state state;
-	uint32_t epoch;	    /* how often it has been picked up for sending */
+	uint32_t epoch;	    /* grows each time it is picked up for sending; see claim_epoch() */
 	uint32_t attempts;  /* recorded so far, also those no longer kept */
 	int64_t created_ms; /* Unix time */
 	int64_t updated_ms;
@@ -137,7 +138,7 @@ struct store_command {
 	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
 	 * that picked up, a move, find: all of it. The answer comes with a find, and with
 	 * STORE_EXISTS where the fingerprint is the claim's. A claim that ends FAIL_UNCERTAIN
-	 * has the id and epoch (above 0) it would have, if it would be the caller's. */
+	 * has the id and an epoch above 0 if it would be the caller's. */
 	struct store_operation operation;
 	bool by_id;	  /* find: by operation.id; operation.account limits it unless empty */
 	bool may_pick_up; /* claim: a queued one with this fingerprint becomes running */

@@ -46,6 +46,7 @@ struct memory {
 	struct saved *saved; /* newest first */
 	uint64_t last_op;
 	uint64_t transaction;
+	uint32_t doubts; /* transactions that were uncertain */
 };
 
 static bool memory_look(struct engine *engine, struct store_command *command);
@@ -315,7 +316,7 @@ static int claim(struct memory *memory, struct store_command *command, bool only
 		return r;
 	require(operation_move(record->operation.state, EVENT_PICKED_UP,
 			       &record->operation.state) == 0);
-	record->operation.epoch++;
+	record->operation.epoch = claim_epoch(&record->operation, memory->doubts);
 	record->operation.updated_ms = now_ms;
 	command->record->state = record->operation.state;
 	command->record->epoch = record->operation.epoch;
@@ -646,6 +647,7 @@ static int memory_commit(struct engine *engine)
 		return FAIL_STORE;
 	case STORE_MEM_UNCERTAIN_LOST:
 		memory_rollback(engine);
+		memory->doubts++;
 		return FAIL_UNCERTAIN;
 	case STORE_MEM_SLOW:
 		usleep((useconds_t)memory->script->slow_ms * 1000);
@@ -654,7 +656,10 @@ static int memory_commit(struct engine *engine)
 		break;
 	}
 	drop_saved(memory);
-	return fault == STORE_MEM_UNCERTAIN_APPLIED ? FAIL_UNCERTAIN : 0;
+	if (fault != STORE_MEM_UNCERTAIN_APPLIED)
+		return 0;
+	memory->doubts++;
+	return FAIL_UNCERTAIN;
 }
 
 static void memory_rollback(struct engine *engine)

@@ -65,8 +65,10 @@ static const struct engine_kind sqlite_kind = {
 };
 
 static int take_directory(struct ledger *ledger, const char *path, char *why, size_t why_size);
+static int secure(struct ledger *ledger);
 static int sweep(struct ledger *ledger, uint64_t *out_interrupted);
 static int look_again(struct ledger *ledger, int64_t wanted_batch);
+static void close_as_it_is(struct ledger *ledger);
 
 static struct ledger *ledger_of(struct engine *engine)
 {
@@ -112,7 +114,9 @@ int store_open_sqlite(const char *path, const struct env *env, struct log *log,
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
 	if (r == 0) {
-		r = sweep(ledger, out_interrupted);
+		r = secure(ledger);
+		if (r == 0)
+			r = sweep(ledger, out_interrupted);
 		if (r < 0)
 			snprintf(why, why_size, "%s cannot be written", ledger->path);
 	}
@@ -171,6 +175,34 @@ static int take_directory(struct ledger *ledger, const char *path, char *why, si
 	    pwrite(ledger->lock_fd, pid, (size_t)len, 0) != len)
 		return refuse(why, why_size, path, errno);
 	return 0;
+}
+
+static int sync_log(struct ledger *ledger)
+{
+	char *name;
+	int fd, r;
+
+	if (asprintf(&name, "%s-wal", ledger->path) < 0)
+		return fail(FAIL_MEMORY);
+	fd = open(name, O_RDWR | O_CLOEXEC);
+	free(name);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : fail_errno(FAIL_STORE, errno);
+	r = fsync(fd) == 0 ? 0 : fail_errno(FAIL_STORE, errno);
+	close(fd);
+	return r;
+}
+
+/*
+ * The last owner may have died between writing and syncing: what it left in the log is made
+ * durable before anything of it is told. Where there is no room for a checkpoint a sync will do.
+ */
+static int secure(struct ledger *ledger)
+{
+	int rc =
+		sqlite3_wal_checkpoint_v2(ledger->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+
+	return rc == SQLITE_OK ? 0 : sync_log(ledger);
 }
 
 /* Their attempts under way first, while they are still found as running. */
@@ -235,11 +267,38 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 	return r;
 }
 
-/* Open a file that had to be closed, not too often. */
+/* Close without a checkpoint: what is in the log is looked at first. */
+static void close_as_it_is(struct ledger *ledger)
+{
+	sqlite3_db_config(ledger->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	ledger_disconnect(ledger);
+}
+
+/*
+ * Open a file that had to be closed. What SQLite finds in the log was perhaps never synced (a sync
+ * that failed once may pretend to have gone well the next time), so nothing of it is told before
+ * a checkpoint has written it anew. True: it is open, and all that it says is durable.
+ */
+static bool reopen(struct ledger *ledger)
+{
+	char why[512];
+
+	if (ledger_connect(ledger, why, sizeof(why)) < 0) {
+		log_note(ledger->log, LOG_ERROR, "store_not_opened", "why", why);
+		return false;
+	}
+	if (sqlite3_wal_checkpoint_v2(ledger->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+	    SQLITE_OK)
+		return true;
+	log_note(ledger->log, LOG_ERROR, "store_not_opened", "why", sqlite3_errmsg(ledger->db));
+	close_as_it_is(ledger);
+	return false;
+}
+
+/* Is the file open? One that had to be closed is opened again, not too often. */
 static bool is_usable(struct ledger *ledger)
 {
 	int64_t now_ms;
-	char why[512];
 
 	if (ledger->db)
 		return true;
@@ -247,10 +306,22 @@ static bool is_usable(struct ledger *ledger)
 	if (now_ms < ledger->revive_ms)
 		return false;
 	ledger->revive_ms = now_ms + REVIVE_MS;
-	if (ledger_connect(ledger, why, sizeof(why)) == 0)
-		return true;
-	log_note(ledger->log, LOG_ERROR, "store_not_opened", "why", why);
-	return false;
+	return reopen(ledger);
+}
+
+/*
+ * Is the file still where the next gate will look for it? What is promised into one that was
+ * removed, or moved away, or replaced by another, is lost with this process.
+ */
+static bool is_in_place(struct ledger *ledger)
+{
+	bool was_missed = ledger->is_missed;
+
+	ledger->is_missed = !ledger_is_in_place(ledger);
+	if (ledger->is_missed && !was_missed)
+		log_note(ledger->log, LOG_ERROR, "store_gone", "why",
+			 "the database was removed, moved or replaced; put it back, or restart");
+	return !ledger->is_missed;
 }
 
 static bool engine_look(struct engine *engine, struct store_command *command)
@@ -285,7 +356,7 @@ static int engine_begin(struct engine *engine)
 {
 	struct ledger *ledger = ledger_of(engine);
 
-	if (!is_usable(ledger))
+	if (!is_usable(ledger) || !is_in_place(ledger))
 		return FAIL_STORE;
 	tokens_freeze_if_full(&ledger->tokens);
 	tokens_begin(&ledger->tokens);
@@ -379,19 +450,9 @@ static int engine_commit(struct engine *engine)
 /* Did the transaction reach the disk? 0: yes. FAIL_STORE: no. FAIL_UNCERTAIN. */
 static int look_again(struct ledger *ledger, int64_t wanted_batch)
 {
-	char why[512];
-	int rc;
-
-	sqlite3_db_config(ledger->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-	ledger_disconnect(ledger);
-	if (ledger_connect(ledger, why, sizeof(why)) < 0) {
-		log_note(ledger->log, LOG_ERROR, "store_not_opened", "why", why);
-		return fail(FAIL_UNCERTAIN);
-	}
-	rc = sqlite3_wal_checkpoint_v2(ledger->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-	if (rc != SQLITE_OK) {
-		sqlite3_db_config(ledger->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-		ledger_disconnect(ledger);
+	close_as_it_is(ledger);
+	if (!reopen(ledger)) {
+		ledger->doubts++;
 		return fail(FAIL_UNCERTAIN);
 	}
 	return ledger->batch == wanted_batch ? 0 : fail(FAIL_STORE);

@@ -40,7 +40,7 @@ def test_asking_is_no_attempt_and_no_effect(gate, upstream, path, token, account
 
 def test_it_is_not_the_services_to_answer(gate, upstream):
     # Shows that everything under the prefix is the gate's own, also what does not exist.
-    for target in ('/.counterfoil/', '/.counterfoil/nothing', '/.counterfoil/operations/op_x',
+    for target in ('/.counterfoil/nothing/', '/.counterfoil/nothing', '/.counterfoil/operations/op_x',
                    '/.counterfoil/operations/' + 'x' * 500, '/%2Ecounterfoil/nothing'):
         assert gate.get(target).status in (400, 404), target
         assert upstream.seen(target) == []

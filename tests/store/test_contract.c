@@ -183,6 +183,55 @@ static void queued_one_is_picked_up_once(void **state)
 	}
 }
 
+/* Pick `t1` up in a transaction that ends as `fault` says. */
+static struct store_command *pick_up_in_doubt(struct world *world, enum store_mem_fault_kind fault)
+{
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *doubt;
+
+	world->script.faults[0] = (struct store_mem_fault){3, fault};
+	world->script.fault_count = 1;
+	assert_int_equal(world_do(world, claim), 0);
+	assert_int_equal(world_do(world, world_settle(world, &claim->operation, EVENT_NOT_SENT)),
+			 0);
+	doubt = world_claim(world, "acme", "t1", 'a');
+	doubt->may_pick_up = true;
+	assert_int_equal(world_do(world, doubt), FAIL_UNCERTAIN);
+	assert_memory_equal(&doubt->operation.id, &claim->operation.id, OPERATION_ID_SIZE);
+	return doubt;
+}
+
+static void pick_up_in_doubt_can_be_settled(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *settle, *find;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_APPLIED);
+	settle = world_settle(world, &doubt->operation, EVENT_NOT_SENT);
+	settle->attempt_number = doubt->attempt_number;
+	settle->attempt.outcome = OUTCOME_NOT_SENT;
+	assert_int_equal(world_do(world, settle), 0);
+	assert_int_equal(settle->operation.state, STATE_QUEUED);
+	find = world_find_token(world, "acme", "t1");
+	assert_int_equal(find->attempt_count, 2);
+	assert_int_equal(find->attempts[1].outcome, OUTCOME_NOT_SENT);
+}
+
+static void pick_up_in_doubt_settles_nobody_elses(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *next;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_LOST);
+	next = world_claim(world, "acme", "t1", 'a');
+	next->may_pick_up = true;
+	assert_int_equal(world_do(world, next), 0);
+	assert_int_equal(world_do(world, world_settle(world, &doubt->operation, EVENT_NOT_SENT)),
+			 STORE_LOST);
+	assert_int_equal(world_find_token(world, "acme", "t1")->attempts[1].outcome, 0);
+	assert_int_equal(world_do(world, world_settle(world, &next->operation, EVENT_SUCCEEDED)),
+			 0);
+}
+
 static void old_epoch_is_lost(void **state)
 {
 	struct world *world = world_of(state);
@@ -635,6 +684,8 @@ int main(void)
 		WORLD_BOTH(id_must_match_whole),
 		WORLD_BOTH(ids_grow_when_the_clock_steps_back),
 		WORLD_BOTH(queued_one_is_picked_up_once),
+		WORLD_ROW(pick_up_in_doubt_can_be_settled, world_in_memory),
+		WORLD_ROW(pick_up_in_doubt_settles_nobody_elses, world_in_memory),
 		WORLD_BOTH(old_epoch_is_lost),
 		WORLD_BOTH(settled_stays_settled),
 		WORLD_BOTH(event_without_a_move_is_lost),

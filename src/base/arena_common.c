@@ -1,8 +1,27 @@
-/* What both arenas share: cleared pieces, copies of text, printf. */
+/* What both arenas share: their life, cleared pieces, copies of text, printf. */
 #include "base/arena.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+void arena_init(struct arena *arena, size_t ceiling)
+{
+	*arena = (struct arena){.ceiling = ceiling};
+}
+
+void arena_fini(struct arena *arena)
+{
+	struct arena_chunk *chunk;
+
+	if (!arena)
+		return;
+	while ((chunk = arena->chunks)) {
+		arena->chunks = chunk->next;
+		free(chunk);
+	}
+	arena->used = 0;
+}
 
 void *arena_zalloc(struct arena *arena, size_t size)
 {

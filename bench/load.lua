@@ -1,0 +1,57 @@
+-- The requests that wrk sends, and what it saw, as one line of JSON.
+--
+--     wrk … URL -- first NAME       every request carries a key of its own
+--     wrk … URL -- replay NAME COUNT   COUNT keys, over and over
+--
+-- NAME keeps one round's keys apart from every other's. A key looks like the random UUID
+-- that a client would send: its first digits are scattered, so that keys do not arrive in
+-- the order of any index. Requests are put together by hand: wrk.format() would cost more
+-- than what is measured. The body is the same throughout; run sends the same one.
+local threads = 0
+
+function setup(thread)
+	thread:set("number", threads)
+	threads = threads + 1
+end
+
+local head, tail, key, count
+local n = 0
+
+-- Keep in step with key_of() in load.py.
+local function key_of(i)
+	return string.format("%08x-%s%02x-%07x", (i * 2654435761) % 4294967296, key, number, i)
+end
+
+function init(args)
+	local body = '{"project":"apollo","title":"The third valve of tank two sticks",' ..
+		'"priority":"normal","reporter":"agent-7","labels":["valve","tank-2"],' ..
+		'"source_event_id":"evt_01HZX4Q9T7","estimate":12.50,"urgent":false}'
+
+	key = args[2]
+	count = args[1] == "replay" and tonumber(args[3]) or 0
+	if count > 0 then
+		number = 0
+	end
+	head = "POST /v1/tickets HTTP/1.1\r\nHost: " .. wrk.headers["Host"] ..
+		"\r\nContent-Type: application/json\r\nContent-Length: " .. #body ..
+		"\r\nIdempotency-Key: "
+	tail = "\r\n\r\n" .. body
+end
+
+function request()
+	n = n + 1
+	if count > 0 then
+		n = n % count
+	end
+	return head .. key_of(n) .. tail
+end
+
+function done(summary, latency, requests)
+	local e = summary.errors
+
+	io.write(string.format('BENCH {"requests":%d,"microseconds":%d,"p50_us":%d,"p99_us":%d,' ..
+		'"max_us":%d,"bad_status":%d,"broken":%d}\n',
+		summary.requests, summary.duration, latency:percentile(50),
+		latency:percentile(99), latency.max, e.status,
+		e.connect + e.read + e.write + e.timeout))
+end

@@ -1,0 +1,222 @@
+/*
+ * A machine that fails on demand: preloaded before a gate, it strikes at a chosen call.
+ *
+ * The test and this library share one page of memory, the file named in FAULT_CONTROL: the
+ * test arms a fault there while the gate runs, and reads how many calls have been made. Only
+ * calls on files below FAULT_DIRECTORY count, and of those only the ones that change a disk:
+ * write, pwrite, fsync, fdatasync, ftruncate. Without FAULT_CONTROL nothing changes.
+ *
+ * Besides the disk it moves the wall clock, makes syncs slow, and lets an allocation fail.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum kind {
+	KIND_NONE,
+	KIND_ERROR,   /* the call fails with `number` */
+	KIND_SHORT,   /* a write takes half of its bytes; other calls go well */
+	KIND_KILL,    /* the process dies before the call */
+	KIND_KILLED,  /* the process dies after the call */
+	KIND_TORN,    /* a write takes half of its bytes, then the process dies */
+	KIND_NO_SYNC, /* syncs fail with `number`, the other calls go well */
+};
+
+/* What the test writes and reads, in the order harness/fault.py knows. */
+struct control {
+	_Atomic int64_t kind;
+	_Atomic int64_t first;	    /* the call that is struck, counted from 1 */
+	_Atomic int64_t times;	    /* how many from there on */
+	_Atomic int64_t number;	    /* errno */
+	_Atomic int64_t calls;	    /* made so far */
+	_Atomic int64_t sync_ms;    /* how long a sync takes longer */
+	_Atomic int64_t clock_ms;   /* how far the wall clock is off */
+	_Atomic int64_t allocation; /* the allocation that fails, counted from 1 */
+	_Atomic int64_t allocations;
+	_Atomic int64_t log_syncs; /* syncs of a write-ahead log */
+};
+
+static struct control *control;
+static char directory[4096];
+static size_t directory_len;
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *file = getenv("FAULT_CONTROL"), *below = getenv("FAULT_DIRECTORY");
+	void *page;
+	int fd;
+
+	if (!file || !below)
+		return;
+	fd = open(file, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	page = mmap(NULL, sizeof(*control), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (page == MAP_FAILED)
+		return;
+	directory_len = strlen(below);
+	if (directory_len >= sizeof(directory))
+		return;
+	memcpy(directory, below, directory_len + 1);
+	control = page;
+}
+
+static bool path_of(int fd, char *out, size_t size)
+{
+	char link[40];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, out, size - 1);
+	if (len < 0)
+		return false;
+	out[len] = '\0';
+	return strncmp(out, directory, directory_len) == 0;
+}
+
+static void die(void)
+{
+	syscall(SYS_kill, getpid(), SIGKILL);
+	for (;;)
+		pause();
+}
+
+/* Count this call; what is to happen to it. */
+static enum kind fate(int fd, bool is_sync)
+{
+	char path[4096];
+	enum kind kind;
+	int64_t call, first;
+
+	if (!control || !path_of(fd, path, sizeof(path)))
+		return KIND_NONE;
+	call = atomic_fetch_add(&control->calls, 1) + 1;
+	if (is_sync && strstr(path, "-wal"))
+		atomic_fetch_add(&control->log_syncs, 1);
+	if (is_sync && atomic_load(&control->sync_ms))
+		usleep((useconds_t)atomic_load(&control->sync_ms) * 1000);
+	kind = (enum kind)atomic_load(&control->kind);
+	first = atomic_load(&control->first);
+	if (kind == KIND_NONE || call < first || call - first >= atomic_load(&control->times))
+		return KIND_NONE;
+	if (kind == KIND_NO_SYNC)
+		kind = is_sync ? KIND_ERROR : KIND_NONE;
+	if (kind == KIND_KILL)
+		die();
+	if (kind == KIND_ERROR)
+		errno = (int)atomic_load(&control->number);
+	return kind;
+}
+
+static ssize_t outcome(enum kind kind, ssize_t r)
+{
+	if (kind == KIND_KILLED || kind == KIND_TORN)
+		die();
+	return r;
+}
+
+static size_t amount(enum kind kind, size_t len)
+{
+	return (kind == KIND_SHORT || kind == KIND_TORN) && len > 1 ? len / 2 : len;
+}
+
+ssize_t write(int fd, const void *bytes, size_t len)
+{
+	enum kind kind = fate(fd, false);
+
+	if (kind == KIND_ERROR)
+		return -1;
+	return outcome(kind, syscall(SYS_write, fd, bytes, amount(kind, len)));
+}
+
+/* With 64-bit offsets, which Meson asks for, this is pwrite64, and so below. */
+ssize_t pwrite(int fd, const void *bytes, size_t len, off_t at)
+{
+	enum kind kind = fate(fd, false);
+
+	if (kind == KIND_ERROR)
+		return -1;
+	return outcome(kind, syscall(SYS_pwrite64, fd, bytes, amount(kind, len), at));
+}
+
+int fsync(int fd)
+{
+	enum kind kind = fate(fd, true);
+
+	if (kind == KIND_ERROR)
+		return -1;
+	return (int)outcome(kind, syscall(SYS_fsync, fd));
+}
+
+int fdatasync(int fd)
+{
+	enum kind kind = fate(fd, true);
+
+	if (kind == KIND_ERROR)
+		return -1;
+	return (int)outcome(kind, syscall(SYS_fdatasync, fd));
+}
+
+int ftruncate(int fd, off_t size)
+{
+	enum kind kind = fate(fd, false);
+
+	if (kind == KIND_ERROR)
+		return -1;
+	return (int)outcome(kind, syscall(SYS_ftruncate, fd, size));
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+	int r = (int)syscall(SYS_clock_gettime, clock, out);
+	int64_t ms;
+
+	if (r != 0 || clock != CLOCK_REALTIME || !control)
+		return r;
+	ms = atomic_load(&control->clock_ms);
+	out->tv_sec += ms / 1000;
+	return r;
+}
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+
+static bool allocation_fails(void)
+{
+	int64_t wanted;
+
+	if (!control)
+		return false;
+	wanted = atomic_load(&control->allocation);
+	if (!wanted || atomic_fetch_add(&control->allocations, 1) + 1 != wanted)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return allocation_fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return allocation_fails() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+	return allocation_fails() ? NULL : __libc_realloc(memory, size);
+}
