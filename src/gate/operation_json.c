@@ -43,12 +43,19 @@ static void write_response(struct json_writer *json, const struct store_answer *
 	json_close_object(json);
 }
 
+/* One under way is told as what a duplicate would be told of it. */
+static enum outcome shown_outcome(const struct store_attempt *attempt)
+{
+	return attempt->outcome ? attempt->outcome : OUTCOME_RUNNING;
+}
+
+/* `delivered` is true or false where that is known; null says that no failure is. */
 static void write_attempt(struct json_writer *json, const struct store_attempt *attempt)
 {
 	json_open_object(json);
 	member_time(json, "at", attempt->at_ms);
 	json_name(json, "outcome");
-	json_text(json, attempt->outcome ? outcome_name(attempt->outcome) : NULL);
+	json_text(json, outcome_name(shown_outcome(attempt)));
 	member(json, "agent", attempt->agent);
 	member(json, "task", attempt->task);
 	member(json, "step", attempt->step);

@@ -40,6 +40,7 @@ struct request {
 	bool is_claimed; /* we hold it: it is ours to settle */
 	struct operation_id id;
 	uint32_t epoch;
+	uint32_t attempt_number; /* of ours, which its settlement ends; 0: none */
 	enum operation_state state;
 	int64_t expires_ms;
 	bool has_operation; /* id, state and expires_ms are filled */

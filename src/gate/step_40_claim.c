@@ -1,9 +1,10 @@
 /*
  * Claim: take the token, or learn who has it.
  *
- * The claim is durable before anything is sent. When the token is taken, core/outcome.h says
- * what that means for this attempt; when the other attempt is still running and the caller
- * wishes to wait, the request sits down in the waiting room and looks again.
+ * The claim is durable before anything is sent, and so is the attempt that it begins. When the
+ * token is taken, core/outcome.h says what that means for this attempt; when the other attempt is
+ * still running and the caller wishes to wait, the request sits down in the waiting room and looks
+ * again.
  *
  * When the store cannot say whether the claim was committed, the caller is told that nothing
  * was sent, which is true, and the claim, should it exist, is settled as not sent.
@@ -149,6 +150,7 @@ static enum step uncertain(struct request *request)
 {
 	request->id = request->command.operation.id;
 	request->epoch = request->command.operation.epoch;
+	request->attempt_number = request->command.attempt_number;
 	request->must_settle = request->epoch > 0;
 	request->event = EVENT_NOT_SENT;
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
@@ -159,6 +161,7 @@ enum step step_claim_finish(struct request *request)
 	switch (request->command.result) {
 	case 0:
 		take_operation(request);
+		request->attempt_number = request->command.attempt_number;
 		request->is_claimed = true;
 		return STEP_SEND;
 	case STORE_EXISTS:

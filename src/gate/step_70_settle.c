@@ -1,10 +1,10 @@
 /*
  * Settle: turn the promise of a claim into a fact.
  *
- * Event and answer are written in one transaction; only then may the caller see them. When
- * the store cannot (the disk is full), the caller is told that the outcome is not known, and
- * the settling goes on, with pauses, until it is certain: a claim is never left `running`
- * while this process lives. If it dies first, the next one finds the claim and calls it
+ * Event, answer and the attempt's outcome are written in one transaction; only then may the caller
+ * see them. When the store cannot (the disk is full), the caller is told that the outcome is not
+ * known, and the settling goes on, with pauses, until it is certain: a claim is never left
+ * `running` while this process lives. If it dies first, the next one finds the claim and calls it
  * unknown.
  */
 #include "gate/request.h"
@@ -63,11 +63,9 @@ static const char *reason_of(const struct request *request)
 
 enum step step_settle_start(struct request *request)
 {
-	struct store_attempt attempt = request->command.attempt;
 	struct store_answer answer =
 		request->must_settle ? request->command.answer : answer_of(request);
 
-	attempt.outcome = outcome_of(request->event);
 	request->command = (struct store_command){
 		.kind = STORE_SETTLE,
 		.mem = &request->exchange->mem,
@@ -75,7 +73,8 @@ enum step step_settle_start(struct request *request)
 		.owner = request,
 		.event = request->event,
 		.answer = answer,
-		.attempt = attempt,
+		.attempt = {.outcome = outcome_of(request->event)},
+		.attempt_number = request->attempt_number,
 		.retention_ms = request->generation->settings->tokens.retention_ms,
 		.operation =
 			{

@@ -1,8 +1,10 @@
 /*
  * Finish: what is to be remembered of this attempt, and the end of its memory.
  *
- * The attempt that settled its operation is in the store already; those that met what was
- * there are noted now. One line in the log says it all, without anything secret.
+ * The attempt that settled its operation is in the store already, and is amended only where
+ * its answer did not get out: that nothing was heard of a failure is the rule, and costs nothing.
+ * Those that met what was there are noted now. One line in the log says it all, without anything
+ * secret.
  */
 #include "gate/request.h"
 
@@ -15,6 +17,18 @@ static void finish_call(struct request *request)
 	buf_fini(&request->answer_headers);
 	buf_fini(&request->first_headers);
 	buf_fini(&request->answer_body);
+}
+
+static void amend_attempt(struct request *request)
+{
+	const struct store_amendment amendment = {
+		.id = request->id,
+		.attempt_number = request->attempt_number,
+		.delivered = 0,
+	};
+
+	if (request->is_claimed && request->delivery == DELIVERY_FAILED)
+		store_amend(request->worker->gate->store, &amendment);
 }
 
 static void note_attempt(struct request *request)
@@ -103,6 +117,7 @@ static enum step end(struct request *request)
 /* One that met the end it wanted to wait for is in the waiting room still. */
 enum step step_finish_start(struct request *request)
 {
+	amend_attempt(request);
 	note_attempt(request);
 	count(request);
 	log_request(request);

@@ -7,7 +7,7 @@
  * the load by itself and nobody waits for a timer. Purges follow, each in a transaction of
  * its own, after the others have their answers.
  *
- * Notes wait: for the next batch that changes something, for NOTE_WAIT_MS, or until
+ * Notes and amendments wait: for the next batch that changes something, for NOTE_WAIT_MS, or until
  * STORE_NOTE_MAX of them are there.
  *
  * Always true: a command is in exactly one place (queue, batch, notes, inbox); a change is
@@ -52,12 +52,13 @@ struct store {
 	atomic_bool is_healthy;
 
 	/* The thread's own. */
-	struct chain notes;
+	struct chain notes; /* and amendments */
 	int64_t notes_since_us;
 	struct store_inbox *inboxes[INBOXES_MAX]; /* to be woken */
 	size_t inbox_count;
 };
 
+static bool is_lazy(const struct store_command *command);
 static void *run(void *argument);
 static bool take(struct store *store, struct chain *out_batch, struct chain *out_refused);
 static void serve(struct store *store, struct chain *batch);
@@ -162,7 +163,7 @@ void store_close(struct store *store)
 
 void store_submit(struct store *store, struct store_command *command)
 {
-	require(command->done || command->kind == STORE_NOTE);
+	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
 	command->submitted_us = env_monotonic_us(store->env);
 	command->record = NULL;
@@ -196,6 +197,12 @@ void store_deliver(struct store_inbox *inbox)
 	}
 }
 
+/* Written with company, or after a while. */
+static bool is_lazy(const struct store_command *command)
+{
+	return command->kind == STORE_NOTE || command->kind == STORE_AMEND;
+}
+
 /* Copies `from` behind *at, and moves *at on. */
 static struct str pack(char **at, struct str from)
 {
@@ -225,6 +232,19 @@ void store_note(struct store *store, const struct operation_id *id,
 	command->attempt.task = pack(&at, attempt->task);
 	command->attempt.step = pack(&at, attempt->step);
 	command->attempt.request_id = pack(&at, attempt->request_id);
+	store_submit(store, command);
+}
+
+void store_amend(struct store *store, const struct store_amendment *amendment)
+{
+	struct store_command *command = calloc(1, sizeof(*command));
+
+	if (!command)
+		return;
+	command->kind = STORE_AMEND;
+	command->operation.id = amendment->id;
+	command->attempt_number = amendment->attempt_number;
+	command->attempt.delivered = amendment->delivered;
 	store_submit(store, command);
 }
 
@@ -334,7 +354,7 @@ static void serve(struct store *store, struct chain *batch)
 	chain_init(&changes);
 	chain_init(&purges);
 	while ((command = chain_take(batch))) {
-		if (command->kind == STORE_NOTE) {
+		if (is_lazy(command)) {
 			if (!store->notes.count)
 				store->notes_since_us = env_monotonic_us(store->env);
 			chain_append(&store->notes, command);
@@ -483,7 +503,7 @@ static void answer(struct store *store, struct store_command *command)
 	struct store_inbox *home = command->home;
 	struct store_command *newest;
 
-	if (!command->done) { /* a note that nobody waits for */
+	if (!command->done) { /* a lazy one that nobody waits for */
 		free(command);
 		return;
 	}

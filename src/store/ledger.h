@@ -3,7 +3,7 @@
  *
  *   operation   one row an operation, appended: its key is the first half of the id
  *   answer      the upstream's answers, appended
- *   attempt     clustered by operation
+ *   attempt     clustered by operation; outcome 0 is one under way
  *   token       (hash of account and token) → operation; written in sorted runs, see tokens.h
  *   tombstone   tokens whose operation has been forgotten
  *   counter     a few numbers that are true together with the rest of the transaction
@@ -37,6 +37,8 @@ enum ledger_statement {
 	SQL_ANSWER_DELETE,
 	SQL_ATTEMPT_LAST,
 	SQL_ATTEMPT_INSERT,
+	SQL_ATTEMPT_END,
+	SQL_ATTEMPT_AMEND,
 	SQL_ATTEMPT_TRIM,
 	SQL_ATTEMPT_LIST,
 	SQL_ATTEMPT_DELETE,
@@ -132,7 +134,6 @@ int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
 int ledger_read_id(struct ledger *ledger, const struct operation_id *id, struct str account,
 		   struct arena *mem, struct store_operation **out_record);
 int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_operation *record);
-int ledger_count_attempts(struct ledger *ledger, struct store_operation *record);
 
 /* ledger_claim.c */
 int ledger_claim(struct ledger *ledger, struct store_command *command, bool only_look,
@@ -141,10 +142,19 @@ int ledger_claim(struct ledger *ledger, struct store_command *command, bool only
 int ledger_find_token(struct ledger *ledger, const struct token_hash *hash, int64_t *out_op);
 int ledger_merge(struct ledger *ledger, size_t entries);
 
+/* ledger_attempt.c */
+/* Write attempt `n`, one more than there are. */
+int ledger_add_attempt(struct ledger *ledger, int64_t op, uint32_t n, int64_t at_ms,
+		       const struct store_attempt *attempt);
+/* How attempt `n` ended. None of 0, or of one that is no longer kept, is no failure. */
+int ledger_end_attempt(struct ledger *ledger, int64_t op, uint32_t n, enum outcome outcome);
+int ledger_count_attempts(struct ledger *ledger, struct store_operation *record);
+int ledger_note(struct ledger *ledger, struct store_command *command);
+int ledger_amend(struct ledger *ledger, struct store_command *command);
+
 /* ledger_change.c */
 int ledger_settle(struct ledger *ledger, struct store_command *command);
 int ledger_move(struct ledger *ledger, struct store_command *command);
-int ledger_note(struct ledger *ledger, struct store_command *command);
 /* Write what record_move() made of a record. */
 int ledger_update(struct ledger *ledger, const struct store_operation *record);
 

@@ -1,5 +1,5 @@
 /*
- * What happens to an operation after its claim: settling, moving, and the attempts.
+ * What happens to an operation after its claim: settling and moving.
  *
  * Settling is the hot one, and is one guarded UPDATE: the row moves only from the state and
  * epoch that the settler knows. Only where it did not is the row read, to say why.
@@ -11,8 +11,8 @@
 
 static int settle_missed(struct ledger *ledger, struct store_command *command);
 static int write_answer(struct ledger *ledger, int64_t op, const struct store_answer *answer);
-static int write_attempt(struct ledger *ledger, int64_t op, const struct store_attempt *attempt,
-			 uint32_t *out_n);
+static int record_attempt(struct ledger *ledger, struct store_operation *record,
+			  const struct store_attempt *attempt);
 
 static void bind_str_or_null(sqlite3_stmt *statement, int column, struct str text)
 {
@@ -65,7 +65,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 		return r < 0 ? r : settle_missed(ledger, command);
 	r = write_answer(ledger, op, &command->answer);
 	if (r == 0)
-		r = write_attempt(ledger, op, &command->attempt, &given->attempts);
+		r = ledger_end_attempt(ledger, op, command->attempt_number,
+				       command->attempt.outcome);
 	if (r < 0)
 		return r;
 	ledger->counts[STATE_RUNNING]--;
@@ -118,7 +119,7 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	if (r == 0)
 		r = write_answer(ledger, id_op(&record->id), &command->answer);
 	if (r == 0)
-		r = write_attempt(ledger, id_op(&record->id), &command->attempt, &record->attempts);
+		r = record_attempt(ledger, record, &command->attempt);
 	if (r < 0)
 		return r;
 	if (command->answer.status)
@@ -128,21 +129,14 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	return 0;
 }
 
-int ledger_note(struct ledger *ledger, struct store_command *command)
+static int record_attempt(struct ledger *ledger, struct store_operation *record,
+			  const struct store_attempt *attempt)
 {
-	sqlite3_stmt *get = ledger_statement(ledger, SQL_OPERATION_GET);
-	int64_t op = id_op(&command->operation.id), random;
-	int r;
-
-	sqlite3_bind_int64(get, 1, op);
-	r = ledger_step(ledger, get);
-	if (r <= 0)
-		return r < 0 ? r : STORE_ABSENT;
-	random = sqlite3_column_int64(get, 0);
-	sqlite3_reset(get);
-	if (random != id_random(&command->operation.id))
-		return STORE_ABSENT;
-	return write_attempt(ledger, op, &command->attempt, &command->operation.attempts);
+	if (!attempt->outcome)
+		return 0;
+	record->attempts++;
+	return ledger_add_attempt(ledger, id_op(&record->id), record->attempts,
+				  attempt_time(attempt, record->created_ms), attempt);
 }
 
 int ledger_update(struct ledger *ledger, const struct store_operation *record)
@@ -176,38 +170,4 @@ static int write_answer(struct ledger *ledger, int64_t op, const struct store_an
 	sqlite3_bind_blob(put, 7, answer->body.len ? answer->body.at : "", (int)answer->body.len,
 			  SQLITE_STATIC);
 	return ledger_run(ledger, put);
-}
-
-/* The attempts' own count goes on when old ones are dropped: the last one has it. */
-static int write_attempt(struct ledger *ledger, int64_t op, const struct store_attempt *attempt,
-			 uint32_t *out_n)
-{
-	sqlite3_stmt *last = ledger_statement(ledger, SQL_ATTEMPT_LAST);
-	sqlite3_stmt *insert = ledger_statement(ledger, SQL_ATTEMPT_INSERT);
-	sqlite3_stmt *trim = ledger_statement(ledger, SQL_ATTEMPT_TRIM);
-	int64_t n;
-	int r;
-
-	if (!attempt->outcome)
-		return 0;
-	sqlite3_bind_int64(last, 1, op);
-	r = ledger_number(ledger, last, 0, &n);
-	if (r < 0)
-		return r;
-	sqlite3_bind_int64(insert, 1, op);
-	sqlite3_bind_int64(insert, 2, ++n);
-	sqlite3_bind_int64(insert, 3, attempt->at_ms);
-	sqlite3_bind_int(insert, 4, (int)attempt->outcome);
-	bind_str(insert, 5, attempt->agent);
-	bind_str(insert, 6, attempt->task);
-	bind_str(insert, 7, attempt->step);
-	bind_str(insert, 8, attempt->request_id);
-	sqlite3_bind_int(insert, 9, attempt->delivered);
-	r = ledger_run(ledger, insert);
-	*out_n = (uint32_t)n;
-	if (r < 0 || n <= STORE_HISTORY_MAX)
-		return r;
-	sqlite3_bind_int64(trim, 1, op);
-	sqlite3_bind_int64(trim, 2, n - STORE_HISTORY_MAX + 1);
-	return ledger_run(ledger, trim);
 }

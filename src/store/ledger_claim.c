@@ -1,9 +1,9 @@
 /*
  * Claiming a token.
  *
- * A new token costs one appended row: the filter says nobody has it, and the index on disk
- * is written later, in runs (see tokens.h). A token that is known costs a look, and a change
- * only where a queued operation is picked up.
+ * A new token costs two appended rows, the operation's and its attempt's: the filter says nobody
+ * has it, and the index on disk is written later, in runs (see tokens.h). A token that is known
+ * costs a look, and a change only where a queued operation is picked up.
  *
  * Always true: two claims of one token in one batch see each other, since the second looks
  * in memory where the first has just been added.
@@ -166,6 +166,16 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 	return ledger_run(ledger, insert);
 }
 
+/* The attempt that is about to send, durable with its claim. */
+static int begin_attempt(struct ledger *ledger, struct store_command *command,
+			 struct store_operation *record)
+{
+	command->attempt_number = ++record->attempts;
+	return ledger_add_attempt(ledger, id_op(&record->id), record->attempts,
+				  attempt_time(&command->attempt, record->created_ms),
+				  &command->attempt);
+}
+
 static int claim_new(struct ledger *ledger, struct store_command *command,
 		     const struct token_hash *hash, int64_t now_ms)
 {
@@ -178,6 +188,8 @@ static int claim_new(struct ledger *ledger, struct store_command *command,
 	id_make(next_op(ledger, now_ms), next_random(ledger), &record->id);
 	record_start(record, now_ms, command->retention_ms);
 	r = insert_operation(ledger, record, hash);
+	if (r == 0)
+		r = begin_attempt(ledger, command, record);
 	if (r < 0)
 		return r;
 	tokens_add(&ledger->tokens, hash, id_op(&record->id));
@@ -200,6 +212,8 @@ static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 	record->epoch = claim_epoch(record, ledger->doubts);
 	record->updated_ms = now_ms;
 	r = ledger_update(ledger, record);
+	if (r == 0)
+		r = begin_attempt(ledger, command, record);
 	if (r < 0)
 		return r;
 	ledger->counts[before]--;

@@ -216,16 +216,3 @@ int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_op
 	sqlite3_reset(get);
 	return is_full ? FAIL_MEMORY : 0;
 }
-
-int ledger_count_attempts(struct ledger *ledger, struct store_operation *record)
-{
-	sqlite3_stmt *last = ledger_statement(ledger, SQL_ATTEMPT_LAST);
-	int64_t count;
-	int r;
-
-	sqlite3_bind_int64(last, 1, id_op(&record->id));
-	r = ledger_number(ledger, last, 0, &count);
-	if (r == 0)
-		record->attempts = (uint32_t)count;
-	return r;
-}

@@ -87,6 +87,11 @@ void record_start(struct store_operation *record, int64_t now_ms, int64_t retent
 	record->expires_ms = time_add(now_ms, retention_ms);
 }
 
+int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms)
+{
+	return attempt->at_ms > created_ms ? attempt->at_ms : created_ms;
+}
+
 int64_t time_add(int64_t a_ms, int64_t b_ms)
 {
 	int64_t sum;

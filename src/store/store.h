@@ -87,21 +87,29 @@ struct store_operation {
 
 /* One request that carried the token, or one thing an operator did. */
 struct store_attempt {
-	int64_t at_ms;
-	enum outcome outcome;
-	struct str agent; /* who, inside the account; or empty */
-	struct str task;  /* the workflow's own ids; or empty */
+	int64_t at_ms;	      /* never before the operation's creation: the store sees to it */
+	enum outcome outcome; /* 0: under way */
+	struct str agent;     /* who, inside the account; or empty */
+	struct str task;      /* the workflow's own ids; or empty */
 	struct str step;
 	struct str request_id;
-	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known */
+	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known to have failed */
+};
+
+/* What is learned about an attempt when it has its number already. */
+struct store_amendment {
+	struct operation_id id;
+	uint32_t attempt_number;
+	int delivered; /* 0 or 1 */
 };
 
 enum store_kind {
-	STORE_CLAIM,  /* take the token, or say who has it */
-	STORE_SETTLE, /* the end of one sending: event, answer, attempt */
+	STORE_CLAIM,  /* take the token and begin an attempt, or say who has it */
+	STORE_SETTLE, /* the end of one sending: event, answer, and how the attempt ended */
 	STORE_MOVE,   /* an event from a person or the gate: cancel, resolve */
 	STORE_NOTE,   /* record an attempt of operation.id; lazy: durable with a later batch or
 			 within a second. See store_note() */
+	STORE_AMEND,  /* whether an attempt's answer was delivered; lazy. See store_amend() */
 	STORE_FIND,   /* one operation, by id or by account and token, with answer and attempts */
 	STORE_LIST,   /* a page, newest first */
 	STORE_PURGE,  /* forget what has expired, a bounded number at a time */
@@ -138,11 +146,15 @@ struct store_command {
 	enum operation_event event; /* settle, move */
 	bool any_epoch;		    /* move: whatever the epoch */
 	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */
-	struct store_attempt
-		attempt;      /* settle, move, note: the attempt to record; outcome 0: none */
-	int64_t retention_ms; /* claim, settle, move: how long a terminal one is kept */
-	int64_t tombstone_ms; /* claim, purge: how long a forgotten token answers STORE_EXPIRED;
-				 0: it does not, and is free again */
+	/* in: claim: the attempt that begins, outcome 0 (it is recorded where the claim is done).
+	 * settle: how attempt `attempt_number` ended: its outcome; the rest has been recorded.
+	 * move, note: one to record; outcome 0: none. amend: `delivered`. */
+	struct store_attempt attempt;
+	uint32_t attempt_number; /* out: claim done, or FAIL_UNCERTAIN with an id. in: settle (0:
+				    it ends none), amend */
+	int64_t retention_ms;	 /* claim, settle, move: how long a terminal one is kept */
+	int64_t tombstone_ms;	 /* claim, purge: how long a forgotten token answers STORE_EXPIRED;
+				    0: it does not, and is free again */
 
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
@@ -219,6 +231,12 @@ void store_submit(struct store *store, struct store_command *command);
  */
 void store_note(struct store *store, const struct operation_id *id,
 		const struct store_attempt *attempt);
+
+/*
+ * Say what became of an attempt's answer, copied, with nobody waiting for it; dropped like a
+ * note, also where the attempt is no longer kept. Any thread.
+ */
+void store_amend(struct store *store, const struct store_amendment *amendment);
 
 /* False once a batch has failed, true again once one has been committed. Any thread. */
 bool store_is_healthy(struct store *store);

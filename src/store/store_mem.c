@@ -223,6 +223,8 @@ static int check_retry(struct memory *memory, struct store_command *command)
 	return named ? STORE_RETRY_REFUSED : FAIL_MEMORY;
 }
 
+static int add_attempt(struct record *record, const struct store_attempt *attempt);
+
 static struct record *add_record(struct memory *memory)
 {
 	size_t room = memory->room ? memory->room * 2 : 64;
@@ -276,7 +278,11 @@ static int claim_new(struct memory *memory, struct store_command *command, int64
 	record->operation.answer = (struct store_answer){0};
 	record->operation.reference = record->operation.reason = record->operation.decided_by =
 		STR("");
-	return take_texts(record->mem, &record->operation) ? 0 : fail(FAIL_UNPLANNED);
+	if (!take_texts(record->mem, &record->operation))
+		return fail(FAIL_UNPLANNED);
+	r = add_attempt(record, &command->attempt);
+	command->attempt_number = operation->attempts = record->operation.attempts;
+	return r;
 }
 
 static int claim(struct memory *memory, struct store_command *command, bool only_look,
@@ -319,15 +325,16 @@ static int claim(struct memory *memory, struct store_command *command, bool only
 	command->record->epoch = record->operation.epoch;
 	command->record->updated_ms = now_ms;
 	command->did_pick_up = true;
-	return 0;
+	r = add_attempt(record, &command->attempt);
+	command->attempt_number = command->record->attempts = record->operation.attempts;
+	return r;
 }
 
 static int add_attempt(struct record *record, const struct store_attempt *attempt)
 {
 	struct store_attempt copy = *attempt;
 
-	if (!attempt->outcome)
-		return 0;
+	copy.at_ms = attempt_time(attempt, record->operation.created_ms);
 	if (!take_attempt(record->mem, &copy))
 		return fail(FAIL_UNPLANNED);
 	if (record->attempt_count == STORE_HISTORY_MAX) {
@@ -337,6 +344,31 @@ static int add_attempt(struct record *record, const struct store_attempt *attemp
 	}
 	record->attempts[record->attempt_count++] = copy;
 	record->operation.attempts++;
+	return 0;
+}
+
+/* An attempt by its number, while it is kept. */
+static struct store_attempt *find_attempt(struct record *record, uint32_t n)
+{
+	size_t dropped = record->operation.attempts - record->attempt_count;
+
+	if (n == 0 || n > record->operation.attempts)
+		return NULL;
+	if (n == 1)
+		return &record->attempts[0];
+	return n - 1 > dropped ? &record->attempts[n - 1 - dropped] : NULL;
+}
+
+/* A settlement ends the attempt it names; a move may record one of its own. */
+static int change_attempts(struct record *record, const struct store_command *command)
+{
+	struct store_attempt *ended;
+
+	if (command->kind == STORE_MOVE)
+		return command->attempt.outcome ? add_attempt(record, &command->attempt) : 0;
+	ended = find_attempt(record, command->attempt_number);
+	if (ended)
+		ended->outcome = command->attempt.outcome;
 	return 0;
 }
 
@@ -362,7 +394,7 @@ static int change(struct memory *memory, struct store_command *command)
 	if (!take_texts(record->mem, &next))
 		return fail(FAIL_UNPLANNED);
 	record->operation = next;
-	r = add_attempt(record, &command->attempt);
+	r = change_attempts(record, command);
 	if (r == 0 && command->kind == STORE_MOVE)
 		r = give(command, record) < 0 ? FAIL_UNPLANNED : 0;
 	command->operation.state = next.state;
@@ -381,6 +413,21 @@ static int note(struct memory *memory, struct store_command *command)
 		return STORE_ABSENT;
 	r = touch(memory, record);
 	return r == 0 ? add_attempt(record, &command->attempt) : r;
+}
+
+static int amend(struct memory *memory, struct store_command *command)
+{
+	struct record *record = find_id(memory, &command->operation.id, STR(""));
+	struct store_attempt *attempt =
+		record ? find_attempt(record, command->attempt_number) : NULL;
+	int r;
+
+	if (!attempt)
+		return STORE_ABSENT;
+	r = touch(memory, record);
+	if (r == 0)
+		attempt->delivered = command->attempt.delivered;
+	return r;
 }
 
 static int forget(struct memory *memory, struct store_command *command, struct record *record,
@@ -564,6 +611,9 @@ static int memory_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_NOTE:
 		r = note(memory, command);
+		break;
+	case STORE_AMEND:
+		r = amend(memory, command);
 		break;
 	case STORE_PURGE:
 		r = purge(memory, command);

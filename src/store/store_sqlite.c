@@ -206,15 +206,48 @@ static int secure(struct ledger *ledger)
 	return rc == SQLITE_OK ? 0 : sync_log(ledger);
 }
 
-/* What was running when the last owner stopped: nobody knows what became of it. */
-static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
+/* Their attempts under way first, while they are still found as running. */
+static int sweep_attempts(struct ledger *ledger)
+{
+	static const char sql[] = "UPDATE attempt SET outcome = ?1 WHERE outcome = 0 AND op IN"
+				  " (SELECT op FROM operation INDEXED BY operation_open"
+				  " WHERE state = ?2 AND state < 5)";
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return fail(FAIL_STORE);
+	sqlite3_bind_int(statement, 1, OUTCOME_UNKNOWN);
+	sqlite3_bind_int(statement, 2, STATE_RUNNING);
+	r = ledger_run(ledger, statement);
+	sqlite3_finalize(statement);
+	return r;
+}
+
+static int sweep_operations(struct ledger *ledger, enum operation_state next)
 {
 	static const char sql[] =
 		"UPDATE operation INDEXED BY operation_open SET state = ?1, updated_ms = ?2,"
 		" reason = ?3 WHERE state = ?4 AND state < 5";
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return fail(FAIL_STORE);
+	sqlite3_bind_int(statement, 1, (int)next);
+	sqlite3_bind_int64(statement, 2, env_wall_ms(ledger->env));
+	sqlite3_bind_text(statement, 3, stopped_reason, -1, SQLITE_STATIC);
+	sqlite3_bind_int(statement, 4, STATE_RUNNING);
+	r = ledger_run(ledger, statement);
+	sqlite3_finalize(statement);
+	return r;
+}
+
+/* What was running when the last owner stopped: nobody knows what became of it. */
+static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
+{
 	uint64_t running = ledger->counts[STATE_RUNNING];
 	enum operation_state next = STATE_UNKNOWN;
-	sqlite3_stmt *statement = NULL;
 	int r;
 
 	*out_interrupted = running;
@@ -224,15 +257,9 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 	r = engine_begin(&ledger->engine);
 	if (r < 0)
 		return r;
-	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
-		r = fail(FAIL_STORE);
-	sqlite3_bind_int(statement, 1, (int)next);
-	sqlite3_bind_int64(statement, 2, env_wall_ms(ledger->env));
-	sqlite3_bind_text(statement, 3, stopped_reason, -1, SQLITE_STATIC);
-	sqlite3_bind_int(statement, 4, STATE_RUNNING);
+	r = sweep_attempts(ledger);
 	if (r == 0)
-		r = ledger_run(ledger, statement);
-	sqlite3_finalize(statement);
+		r = sweep_operations(ledger, next);
 	ledger->counts[STATE_RUNNING] = 0;
 	ledger->counts[next] += running;
 	if (r == 0)
@@ -359,6 +386,9 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_NOTE:
 		r = ledger_note(ledger, command);
+		break;
+	case STORE_AMEND:
+		r = ledger_amend(ledger, command);
 		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);

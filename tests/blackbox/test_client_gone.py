@@ -1,4 +1,6 @@
 """The caller goes away: a protected operation that was sent runs to its end all the same."""
+import time
+
 import pytest
 
 from harness.client import build
@@ -29,6 +31,35 @@ def test_gone_while_it_runs(gate, upstream, path, token, account, how):
     assert (again.status, again.body, again.outcome) == (201, b'done', 'replayed')
     assert upstream.effects(path) == 1
     connection.close()
+
+
+def test_history_says_that_the_answer_was_lost(gate, upstream, path, token, account):
+    # Shows that the attempt whose caller left has `delivered` false, and those that were answered have not.
+    hold = Hold()
+    upstream.plan(path, held(hold, answer(201, body=b'done')))
+    connection = start(gate, path, token, account)
+    hold.wait_entered()
+    connection.abort()
+    id = gate.post(path, token, account=account).operation
+    hold.release()
+    gate.wait_state(id, 'completed', account=account)
+    other = gate.post(path + '-2', token + '-2', account=account).operation
+    gate.post(path, token, account=account)  # its note comes last
+    attempts = wait_attempts(gate, id, account, lambda all: len(all) == 3 and all[0]['delivered'] is not None)
+    assert [(a['outcome'], a['delivered']) for a in attempts] == [
+        ('created', False), ('running', True), ('replayed', True)]
+    assert [a['delivered'] for a in gate.operation(other, account)['attempts']] == [None]
+
+
+def wait_attempts(gate, id, account, is_done):
+    """What is learned late about an attempt is written within a second or two."""
+    deadline = time.monotonic() + 5
+    while True:
+        attempts = gate.operation(id, account)['attempts']
+        if is_done(attempts):
+            return attempts
+        assert time.monotonic() < deadline, attempts
+        time.sleep(0.05)
 
 
 def test_gone_during_the_answer(gate, upstream, path, token, account):

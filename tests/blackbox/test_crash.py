@@ -137,6 +137,31 @@ def test_killed_while_it_runs(start_gate, upstream, path, token):
     assert upstream.effects(path) == 1
 
 
+def test_whose_it_was_is_known_after_a_crash(start_gate, upstream, path, token):
+    # Shows that what was in flight is found by its task, with its step, its request and no outcome
+    # but that nobody knows.
+    gate = start_gate(upstream)
+    hold = Hold()
+    upstream.plan(path, held(hold))
+    headers = {'Counterfoil-Task': 'task-7', 'Counterfoil-Step': 'step-b', 'X-Request-Id': 'req-7'}
+    thread = threading.Thread(target=quiet(gate.post), args=(path, token), kwargs={'headers': headers})
+    thread.start()
+    hold.wait_entered()
+    [before] = gate.get('/.counterfoil/operations?task=task-7').json()['operations']
+    assert before['state'] == 'running'
+    [attempt] = gate.operation(before['id'])['attempts']
+    assert attempt['outcome'] == 'running' and attempt['at'] >= before['created']
+    gate.kill9()
+    hold.release()
+    thread.join(10)
+    gate.restart()
+    [found] = gate.get('/.counterfoil/operations?task=task-7').json()['operations']
+    assert (found['id'], found['state']) == (before['id'], 'unknown')
+    [attempt] = gate.operation(found['id'])['attempts']
+    assert (attempt['task'], attempt['step'], attempt['request_id']) == ('task-7', 'step-b', 'req-7')
+    assert (attempt['outcome'], attempt['delivered']) == ('unknown', None)
+
+
 def test_killed_right_after_an_answer(start_gate, upstream, path, token):
     # Shows that the moment a client has an answer, it is safe on disk.
     gate = start_gate(upstream)

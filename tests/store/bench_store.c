@@ -72,6 +72,10 @@ static void start(struct bench *bench, struct flight *flight)
 	command->operation.path = STR("/v1/tickets");
 	command->operation.action = STR("tickets.create");
 	command->operation.upstream = STR("default");
+	command->attempt.at_ms = env_wall_ms(&env_machine);
+	command->attempt.agent = STR("agent-7");
+	command->attempt.request_id = STR("req-0123456789abcdef");
+	command->attempt.delivered = -1;
 	store_submit(bench->store, command);
 }
 
@@ -84,11 +88,7 @@ static void settle(struct bench *bench, struct store_command *command)
 	command->answer.headers = str_from(headers);
 	command->answer.body = str_of(body, sizeof(body));
 	command->answer.length = sizeof(body);
-	command->attempt.at_ms = command->operation.created_ms;
 	command->attempt.outcome = OUTCOME_CREATED;
-	command->attempt.agent = STR("agent-7");
-	command->attempt.request_id = STR("req-0123456789abcdef");
-	command->attempt.delivered = -1;
 	store_submit(bench->store, command);
 }
 

@@ -78,6 +78,7 @@ static void doubt_is_passed_on(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(claims[i]->result, FAIL_UNCERTAIN);
 	assert_int_equal(find("t0"), 0);
+	assert_int_equal(claims[0]->attempt_number, 1); /* its settlement can end it */
 	store_stats_read(world.store, &stats);
 	assert_int_equal(stats.uncertain, 2);
 	assert_int_equal(stats.failures, 2);

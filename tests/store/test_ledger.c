@@ -69,6 +69,72 @@ static void open_again_has_everything(void **state)
 	world_close(&world);
 }
 
+/* What was under way ends with the sweep; what had ended before is as it was. */
+static void interrupted_attempts_are_unknown(void **state)
+{
+	static struct world world;
+	struct store_command *sent, *queued, *settle, *again, *page;
+
+	assert_int_equal(world_open(&world, directory), 0);
+	world_completed(&world, "acme", "t1");
+	queued = world_claim(&world, "acme", "t2", 'a');
+	assert_int_equal(world_do(&world, queued), 0);
+	settle = world_settle(&world, &queued->operation, EVENT_NOT_SENT);
+	settle->attempt.outcome = OUTCOME_NOT_SENT;
+	assert_int_equal(world_do(&world, settle), 0);
+	again = world_claim(&world, "acme", "t2", 'a');
+	again->may_pick_up = true;
+	assert_int_equal(world_do(&world, again), 0);
+	sent = world_claim(&world, "acme", "t3", 'a');
+	sent->attempt.task = STR("nightly");
+	assert_int_equal(world_do(&world, sent), 0);
+	world_close(&world);
+
+	assert_int_equal(world_open(&world, directory), 0);
+	assert_int_equal(world.interrupted, 2);
+	assert_int_equal(find(&world, "t1")->attempts[0].outcome, OUTCOME_CREATED);
+	assert_int_equal(find(&world, "t2")->attempts[0].outcome, OUTCOME_NOT_SENT);
+	assert_int_equal(find(&world, "t2")->attempts[1].outcome, OUTCOME_UNKNOWN);
+	page = world_command(&world, STORE_LIST);
+	page->filter_task = STR("nightly");
+	assert_int_equal(world_do(&world, page), 0);
+	assert_int_equal(page->found_count, 1);
+	assert_int_equal(page->found[0].state, STATE_UNKNOWN);
+	assert_int_equal(find(&world, "t3")->attempt_count, 1);
+	assert_int_equal(find(&world, "t3")->attempts[0].outcome, OUTCOME_UNKNOWN);
+	world_close(&world);
+}
+
+/* Forgetting an operation leaves its token to the newer one that has it, in the index on disk
+ * too, where a whole run of tokens has to gather before that is written: it is made here. */
+static void purge_leaves_the_token_of_a_newer_claim(void **state)
+{
+	static struct world world;
+	struct store_command *newer, *command;
+	struct operation_id id;
+
+	assert_int_equal(world_open(&world, directory), 0);
+	world_completed(&world, "acme", "t1");
+	world.now_ms += DAY_MS;
+	newer = world_claim(&world, "acme", "t1", 'b');
+	newer->tombstone_ms = 0;
+	assert_int_equal(world_do(&world, newer), 0);
+	id = newer->operation.id;
+	world_close(&world);
+	execute("INSERT INTO token SELECT hash, max(op) FROM operation GROUP BY hash;"
+		"UPDATE counter SET value = (SELECT max(op) FROM operation) WHERE id = 8");
+
+	assert_int_equal(world_open(&world, directory), 0);
+	command = world_command(&world, STORE_PURGE);
+	command->tombstone_ms = 0;
+	assert_int_equal(world_do(&world, command), 0);
+	assert_int_equal(command->purged, 1);
+	command = world_claim(&world, "acme", "t1", 'b');
+	assert_int_equal(world_do(&world, command), STORE_EXISTS);
+	assert_memory_equal(&command->operation.id, &id, OPERATION_ID_SIZE);
+	world_close(&world);
+}
+
 static void files_are_private(void **state)
 {
 	static struct world world;
@@ -204,8 +270,10 @@ static int check_acknowledged(int fd)
 		if (line.what == ACKNOWLEDGED_SETTLEMENT) {
 			assert_int_equal(command->operation.state, STATE_COMPLETED);
 			assert_int_equal(command->operation.answer.body.len, 8);
-			assert_int_equal(command->attempt_count, 1);
+			assert_int_equal(command->attempts[0].outcome, OUTCOME_CREATED);
 		}
+		assert_int_equal(command->attempt_count, 1);
+		assert_int_not_equal(command->attempts[0].outcome, 0);
 		assert_int_equal(world_do(&world, world_claim(&world, "acme", line.token, 'a')),
 				 STORE_EXISTS);
 		count++;
@@ -407,11 +475,26 @@ static void run_under_fault(struct world *world, struct fate fates[SWEEP_OPS])
 	}
 }
 
+/* An operation that is there has its one attempt, which ended if it did. */
+static void check_attempt(const struct store_command *found)
+{
+	if (found->result != 0)
+		return;
+	assert_int_equal(found->attempt_count, 1);
+	if (found->operation.state == STATE_RUNNING)
+		assert_int_equal(found->attempts[0].outcome, 0);
+	else if (found->operation.state == STATE_UNKNOWN)
+		assert_int_equal(found->attempts[0].outcome, OUTCOME_UNKNOWN);
+	else
+		assert_int_equal(found->attempts[0].outcome, OUTCOME_CREATED);
+}
+
 /* What the ledger says agrees with every answer that it gave. */
 static void check_fate(struct world *world, const struct fate *fate, const char *token)
 {
 	struct store_command *command = find(world, token);
 
+	check_attempt(command);
 	if (fate->claimed == 0) {
 		assert_int_equal(command->result, 0);
 		assert_memory_equal(&command->operation.id, &fate->operation.id, OPERATION_ID_SIZE);
@@ -553,6 +636,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROW(open_again_has_everything),
+		ROW(interrupted_attempts_are_unknown),
+		ROW(purge_leaves_the_token_of_a_newer_claim),
 		ROW(files_are_private),
 		ROW(second_gate_is_told_who_has_it),
 		ROW(newer_schema_is_refused),

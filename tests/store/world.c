@@ -107,6 +107,41 @@ void world_remove(const char *directory)
 	rmdir(directory);
 }
 
+struct world_bench world_on_disk = {.on_disk = true}, world_in_memory;
+
+int world_set_up(void **state)
+{
+	struct world_bench *bench = *state;
+	char directory[64];
+
+	bench->world.now_ms = 0;
+	if (!bench->on_disk)
+		return world_open(&bench->world, NULL);
+	world_directory(directory);
+	return world_open(&bench->world, directory);
+}
+
+int world_tear_down(void **state)
+{
+	struct world_bench *bench = *state;
+
+	world_close(&bench->world);
+	if (bench->on_disk)
+		world_remove(bench->world.directory);
+	return 0;
+}
+
+struct world *world_of(void **state)
+{
+	return &((struct world_bench *)*state)->world;
+}
+
+void assert_str(struct str text, const char *expected)
+{
+	assert_int_equal(text.len, strlen(expected));
+	assert_memory_equal(text.at, expected, text.len);
+}
+
 static void done(struct store_command *command)
 {
 	struct world *world = command->owner;
@@ -144,6 +179,12 @@ struct store_command *world_claim(struct world *world, const char *account, cons
 	operation->path = STR("/v1/tickets");
 	operation->action = STR("tickets.create");
 	operation->upstream = STR("default");
+	command->attempt = (struct store_attempt){.at_ms = world->now_ms,
+						  .agent = STR("agent-1"),
+						  .task = STR("task-1"),
+						  .step = STR("step-1"),
+						  .request_id = STR("request-1"),
+						  .delivered = -1};
 	return command;
 }
 
@@ -163,11 +204,8 @@ struct store_command *world_settle(struct world *world, const struct store_opera
 		command->answer.length = 8;
 		memset(command->answer.digest.bytes, 9, HASH_SIZE);
 	}
-	command->attempt = (struct store_attempt){.at_ms = world->now_ms,
-						  .outcome = OUTCOME_CREATED,
-						  .agent = STR("agent-1"),
-						  .request_id = STR("request-1"),
-						  .delivered = -1};
+	command->attempt.outcome = OUTCOME_CREATED;
+	command->attempt_number = operation->attempts;
 	return command;
 }
 

@@ -50,6 +50,24 @@ void world_close(struct world *world);
 void world_directory(char out[64]);
 void world_remove(const char *directory);
 
+/* A test that runs against both stores, from its row: WORLD_BOTH(test). */
+struct world_bench {
+	bool on_disk;
+	struct world world;
+};
+extern struct world_bench world_on_disk, world_in_memory;
+int world_set_up(void **state);
+int world_tear_down(void **state);
+struct world *world_of(void **state);
+
+#define WORLD_ROW(test, bench)                                                                     \
+	{                                                                                          \
+#test " " #bench, test, world_set_up, world_tear_down, &bench                      \
+	}
+#define WORLD_BOTH(test) WORLD_ROW(test, world_on_disk), WORLD_ROW(test, world_in_memory)
+
+void assert_str(struct str text, const char *expected);
+
 /* A command with everything but its own fields filled in. */
 struct store_command *world_command(struct world *world, enum store_kind kind);
 struct store_command *world_claim(struct world *world, const char *account, const char *token,

@@ -171,7 +171,7 @@ static void attempts_are_listed_as_they_came(void **state)
 	assert_member(written.json, "/attempts/1/outcome", "replayed");
 	assert_type(written.json, "/attempts/1/agent", JSON_NULL);
 	assert_type(written.json, "/attempts/1/delivered", JSON_FALSE);
-	assert_type(written.json, "/attempts/2/outcome", JSON_NULL);
+	assert_member(written.json, "/attempts/2/outcome", "running"); /* it has not ended */
 	assert_type(written.json, "/attempts/2/delivered", JSON_NULL);
 	written_fini(&written);
 }
