@@ -70,7 +70,7 @@ bool exchange_has_body(const struct exchange *exchange)
 	       (exchange->body.framing == HTTP_LENGTH && exchange->request.length > 0);
 }
 
-static void want_body(struct exchange *exchange, int mode)
+static void want_body(struct exchange *exchange, enum body_mode mode)
 {
 	require(exchange->body_mode == BODY_NOT_WANTED);
 	exchange->body_mode = mode;

@@ -85,7 +85,7 @@ struct exchange {
 	/* the connection's */
 	struct connection *connection; /* NULL once it has gone */
 	struct http_body body;
-	enum { BODY_NOT_WANTED, BODY_COLLECT, BODY_STREAM, BODY_OVER } body_mode;
+	enum body_mode { BODY_NOT_WANTED, BODY_COLLECT, BODY_STREAM, BODY_OVER } body_mode;
 	struct http_refusal body_refusal; /* status 0: the body is whole */
 	struct buf collecting;
 	struct loop_task finish;
