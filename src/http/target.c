@@ -11,8 +11,9 @@
  * `\`, `^`, backquote, `{`, `|`, `}` as well, and `[` `]` outside a host; programs send them
  * in queries all the same and no reader gives them a meaning, so they pass. A `\` in the
  * path does not: some services read it as `/`. Nor does a broken percent escape there, or one
- * of NUL: some services keep it, some drop it, some end the path at it. Dot segments are the
- * business of the path rules for protected requests; here the path stays as sent.
+ * of NUL: some services keep it, some drop it, some end the path at it. Nor do dot segments
+ * that lead above the root, where the service may have a base path. Others are the business
+ * of the path rules for protected requests; here the path stays as sent.
  *
  * Hosts are read more narrowly than RFC 3986 has them: no user, no percent escapes, none of
  * the sub-delimiters, no empty label, no empty port.
@@ -72,6 +73,37 @@ static bool has_sound_escapes(struct str path)
 	return true;
 }
 
+/* The byte at path.at[*i], unescaped; *i stays on its last one. */
+static int byte_at(struct str path, size_t *i)
+{
+	if (path.at[*i] != '%')
+		return (unsigned char)path.at[*i];
+	*i += 2;
+	return hex_digit(path.at[*i - 1]) * 16 + hex_digit(path.at[*i]);
+}
+
+/* As a service reads it that unescapes first, and resolves dot segments then. */
+static bool leads_above_root(struct str path)
+{
+	size_t depth = 0, len = 0, dots = 0;
+
+	for (size_t i = 0; i <= path.len; i++) {
+		int c = i < path.len ? byte_at(path, &i) : '/';
+
+		if (c != '/') {
+			len++;
+			dots += c == '.';
+			continue;
+		}
+		if (len == 2 && dots == 2 && depth-- == 0)
+			return true;
+		if (len > 0 && (dots < len || len > 2))
+			depth++;
+		len = dots = 0;
+	}
+	return false;
+}
+
 static int read_origin(struct str text, struct http_request *request,
 		       struct http_refusal *out_refusal)
 {
@@ -80,6 +112,8 @@ static int read_origin(struct str text, struct http_request *request,
 	if (!has_sound_escapes(str_of(text.at, mark)))
 		return http_refuse(out_refusal, 400,
 				   "The path has a broken percent escape, or one of NUL.");
+	if (leads_above_root(str_of(text.at, mark)))
+		return http_refuse(out_refusal, 400, "The path leads above its root.");
 	if (memchr(text.at, '\\', mark))
 		return http_refuse(out_refusal, 400, "The path has a backslash.");
 	request->target = text;
