@@ -107,10 +107,10 @@ def test_an_end_tells_waiting_duplicates(start_gate, upstream, path, token):
         assert gate.wait_exit() == 0
 
 
-@pytest.mark.parametrize('size', [60_000, 130_000, 400_000])
+@pytest.mark.parametrize('size', [60_000, 90_000, 125_000])
 def test_a_long_head(start_gate, upstream, path, token, size):
     # Shows that a head as long as max_head allows arrives, also in small pieces.
-    gate = start_gate(upstream, config(upstream, limits={'max_head': '1MiB'}))
+    gate = start_gate(upstream, config(upstream, limits={'max_head': '128KiB'}))
     lines = head_lines(token, None, [(f'X-Filler-{n}', 'f' * 1000) for n in range(size // 1000)][:90] +
                        [('X-Rest', 'f' * max(0, size - 90_000))])
     request = build('POST', path, lines, b'{}')
@@ -119,8 +119,8 @@ def test_a_long_head(start_gate, upstream, path, token, size):
             connection.send(request[start:start + 30_000])
             time.sleep(0.01)
         response = connection.read_response()
-    assert response.status in (201, 503), response
-    assert upstream.effects(path) == (response.status == 201)
+    assert response.status == 201, response
+    assert upstream.effects(path) == 1
 
 
 def test_two_signals_at_once(start_gate, upstream, path):
@@ -138,8 +138,8 @@ def test_a_head_that_takes_all_memory(start_gate, upstream, path, token, method,
     # Shows that heads around the size of a request's memory are refused or served, and the
     # gate lives on.
     gate = start_gate(upstream, config(upstream, limits={
-        'max_head': '1MiB', 'request_memory': '64KiB', 'max_body': '1KiB', 'max_response': 0}))
-    for size in range(300_000, 330_000, 250):
+        'max_head': '128KiB', 'request_memory': '64KiB', 'max_body': '1KiB', 'max_response': 0}))
+    for size in range(100_000, 131_000, 500):
         lines = [('X-Filler', 'f' * size)]
         with gate.connect() as connection:
             try:
