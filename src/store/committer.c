@@ -8,7 +8,7 @@
  * its own, after the others have their answers.
  *
  * Notes and amendments wait: for the next batch that changes something, for NOTE_WAIT_MS, or until
- * STORE_NOTE_MAX of them are there.
+ * STORE_NOTE_MAX of them are there; then they are written in slices.
  *
  * Always true: a command is in exactly one place (queue, batch, notes, inbox); a change is
  * answered as done only after commit() said so. When a transaction is lost because of one
@@ -16,6 +16,7 @@
  * disk, all of them are told so.
  */
 #include "store/committer.h"
+#include "store/chain.h"
 
 #include "base/err.h"
 
@@ -25,14 +26,8 @@
 
 enum {
 	NOTE_WAIT_MS = 1000,
+	NOTE_SLICE = 256,  /* notes in one transaction */
 	INBOXES_MAX = 256, /* inboxes woken once a batch; further ones are woken once an answer */
-};
-
-/* A chain of commands, oldest first. */
-struct chain {
-	struct store_command *first;
-	struct store_command **end;
-	size_t count;
 };
 
 struct store {
@@ -52,8 +47,9 @@ struct store {
 	atomic_bool is_healthy;
 
 	/* The thread's own. */
-	struct chain notes; /* and amendments */
+	struct chain notes; /* and amendments: gathering */
 	int64_t notes_since_us;
+	struct chain due;			  /* and being written, by operation */
 	struct store_inbox *inboxes[INBOXES_MAX]; /* to be woken */
 	size_t inbox_count;
 };
@@ -68,49 +64,6 @@ static int apply_all(struct store *store, struct chain *changes);
 static void settle_results(struct store *store, struct chain *changes, int r);
 static void answer(struct store *store, struct store_command *command);
 static void wake_inboxes(struct store *store);
-
-static void chain_init(struct chain *chain)
-{
-	chain->first = NULL;
-	chain->end = &chain->first;
-	chain->count = 0;
-}
-
-static void chain_append(struct chain *chain, struct store_command *command)
-{
-	command->next = NULL;
-	*chain->end = command;
-	chain->end = &command->next;
-	chain->count++;
-}
-
-static struct store_command *chain_take(struct chain *chain)
-{
-	struct store_command *command = chain->first;
-
-	if (!command)
-		return NULL;
-	chain->first = command->next;
-	if (!chain->first)
-		chain->end = &chain->first;
-	chain->count--;
-	return command;
-}
-
-static void chain_move(struct chain *to, struct chain *from)
-{
-	struct store_command *command;
-
-	if (!from->first)
-		return;
-	if (!to->first) { /* the common case is free */
-		*to = *from;
-		chain_init(from);
-		return;
-	}
-	while ((command = chain_take(from)))
-		chain_append(to, command);
-}
 
 int committer_start(struct engine *take_engine, const struct env *env, struct log *log,
 		    struct store **out_store)
@@ -129,6 +82,7 @@ int committer_start(struct engine *take_engine, const struct env *env, struct lo
 	chain_init(&store->queue);
 	chain_init(&store->refused);
 	chain_init(&store->notes);
+	chain_init(&store->due);
 	take_engine->kind->count(take_engine, store->stats.open);
 	pthread_mutex_init(&store->lock, NULL);
 	pthread_condattr_init(&clock);
@@ -285,6 +239,8 @@ static int64_t notes_due_ms(const struct store *store)
 {
 	int64_t due_us;
 
+	if (store->due.count)
+		return 0;
 	if (!store->notes.count)
 		return -1;
 	due_us = store->notes_since_us + NOTE_WAIT_MS * 1000 - env_monotonic_us(store->env);
@@ -330,8 +286,8 @@ static bool take(struct store *store, struct chain *out_batch, struct chain *out
 	else
 		while (out_batch->count < STORE_BATCH_MAX)
 			chain_append(out_batch, chain_take(&store->queue));
-	goes_on =
-		out_batch->count || out_refused->count || store->notes.count || !store->is_closing;
+	goes_on = out_batch->count || out_refused->count || store->notes.count ||
+		  store->due.count || !store->is_closing;
 	pthread_mutex_unlock(&store->lock);
 	return goes_on;
 }
@@ -344,6 +300,23 @@ static bool is_closing(struct store *store)
 	closing = store->is_closing;
 	pthread_mutex_unlock(&store->lock);
 	return closing;
+}
+
+/*
+ * Notes go along with what changes, a slice at a time: those of one operation together, since
+ * they share a page, and never so many that the answers of others wait for them.
+ */
+static void take_notes(struct store *store, struct chain *changes)
+{
+	bool are_due = changes->count || store->notes.count >= STORE_NOTE_MAX ||
+		       notes_due_ms(store) == 0 || is_closing(store);
+
+	if (are_due && !store->due.count) {
+		chain_move(&store->due, &store->notes);
+		chain_sort(&store->due);
+	}
+	for (int i = 0; i < NOTE_SLICE && store->due.count; i++)
+		chain_append(changes, chain_take(&store->due));
 }
 
 static void serve(struct store *store, struct chain *batch)
@@ -367,9 +340,7 @@ static void serve(struct store *store, struct chain *batch)
 		}
 	}
 	wake_inboxes(store);
-	if (changes.count || store->notes.count >= STORE_NOTE_MAX || notes_due_ms(store) == 0 ||
-	    (store->notes.count && is_closing(store)))
-		chain_move(&changes, &store->notes);
+	take_notes(store, &changes);
 	if (changes.count)
 		commit_changes(store, &changes);
 	while ((command = chain_take(&purges)))

@@ -35,7 +35,7 @@ enum {
 	STORE_QUEUE_MAX = 65536, /* commands waiting; one more gets FAIL_LIMIT */
 	STORE_BATCH_MAX = 512,	 /* commands in one transaction */
 	STORE_HISTORY_MAX = 64,	 /* attempts kept an operation: the first one and the newest */
-	STORE_NOTE_MAX = 512,	 /* notes that may wait; then they are written at once */
+	STORE_NOTE_MAX = 4096,	 /* notes that may wait; then they are written at once */
 	STORE_LIST_MAX = 200,	 /* operations in one page */
 	STORE_SCAN_MAX = 8192,	 /* operations looked at for one page */
 	STORE_PURGE_MAX = 256,	 /* records, and tombstones, forgotten by one command */
