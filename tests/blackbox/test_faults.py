@@ -30,7 +30,7 @@ class Story:
     def __init__(self, gate, upstream):
         self.gate, self.upstream, self.told = gate, upstream, {}
         self.name = f'story-{next(numbers)}'
-        self.starts_failed = 0
+        self.loses_power = 'FAULT_SYNCED' in gate.env
 
     def path(self, key):
         return f'/v1/{self.name}-{key}'
@@ -49,14 +49,18 @@ class Story:
         self.told[key].append(response)
         return response
 
+    def kill(self):
+        self.gate.kill9()
+        if self.loses_power:
+            self.gate.machine.cut_power()
+
     def bring_up(self):
-        if self.gate.is_running:
-            self.gate.kill9()
+        self.kill()
         try:
             self.gate.start()
         except AssertionError:
-            self.starts_failed += 1
             self.gate.machine.disarm()
+            self.kill()
             self.gate.start()
 
     def stop(self):
@@ -97,7 +101,7 @@ class Story:
 
     def check(self):
         self.check_settled()
-        self.gate.kill9()
+        self.kill()
         self.gate.start()
         assert self.running() == [], 'nothing runs after a restart'
         for key, told in self.told.items():
@@ -125,10 +129,12 @@ class Story:
 @pytest.fixture
 def tell(start_gate, upstream, tmp_path):
     """tell(kind, nth, times, number): the story with that fault, checked. Gives the story."""
-    def run(kind, nth, times=1, number=EIO, at_start=True):
+    def run(kind, nth, times=1, number=EIO, loses_power=False):
         directory = tmp_path / f'{kind}-{nth}-{times}-{number}'
         directory.mkdir()
         machine = Machine(directory, directory / 'data')
+        if loses_power:
+            machine.keep_synced()
         gate = start_gate(upstream, launch_only=True, data=directory / 'data', env=machine.env)
         gate.kill9()
         gate.machine = machine
@@ -161,7 +167,7 @@ NAMES = [f'{kind}-{"once" if times == 1 else "on"}-{number}' for kind, times, nu
 @pytest.mark.parametrize('kind, times, number', FAULTS, ids=NAMES)
 def test_a_fault_here_and_there(tell, kind, times, number):
     # Shows for each kind of fault, at a few of its places, that no promise is broken.
-    sweep(tell, kind, 37, begin=1 + FAULTS.index((kind, times, number)) * 3, times=times, number=number)
+    sweep(tell, kind, 53, begin=1 + FAULTS.index((kind, times, number)) * 3, times=times, number=number)
 
 
 @pytest.mark.long
@@ -169,6 +175,17 @@ def test_a_fault_here_and_there(tell, kind, times, number):
 def test_a_fault_at_every_call(tell, kind, times, number):
     # Shows the same at every place.
     sweep(tell, kind, 1, times=times, number=number)
+
+
+def test_a_power_cut_here_and_there(tell):
+    # Shows that what clients were told survives a cut that takes all that was not synced.
+    sweep(tell, 'kill', 19, loses_power=True)
+
+
+@pytest.mark.long
+def test_a_power_cut_at_every_call(tell):
+    # Shows the same at every place.
+    sweep(tell, 'kill', 1, loses_power=True)
 
 
 @pytest.fixture

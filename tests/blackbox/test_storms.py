@@ -383,3 +383,14 @@ def test_two_gates_by_two_names(start_gate, upstream, path, token, tmp_path):
     second = start_gate(upstream, launch_only=True, data=other)
     assert second.wait_exit() in (1, 2)
     assert first.post(path, token).outcome == 'created'
+
+
+def test_two_gates_and_no_lock_file(start_gate, upstream, path, token):
+    # Shows that a second gate is kept out, and the first goes on, where somebody removed the lock.
+    first = start_gate(upstream)
+    assert first.post(path, token).outcome == 'created'
+    (first.data / 'lock').unlink()
+    second = start_gate(upstream, launch_only=True, data=first.data)
+    assert second.wait_exit() in (1, 2)
+    assert first.post(path, token).outcome == 'replayed'
+    assert first.post(path, token + '-2').outcome == 'created'

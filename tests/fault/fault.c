@@ -6,7 +6,9 @@
  * calls on files below FAULT_DIRECTORY count, and of those only the ones that change a disk:
  * write, pwrite, fsync, fdatasync, ftruncate. Without FAULT_CONTROL nothing changes.
  *
- * Besides the disk it moves the wall clock, makes syncs slow, and lets an allocation fail.
+ * Besides the disk it moves the wall clock, makes syncs slow, and lets an allocation fail. Where
+ * the folder FAULT_SYNCED is named, it keeps there what each file was at its last sync: what
+ * a power cut would leave of it at worst.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +49,7 @@ struct control {
 };
 
 static struct control *control;
-static char directory[4096];
+static char directory[4096], synced[4096];
 static size_t directory_len;
 
 __attribute__((constructor)) static void begin(void)
@@ -69,6 +71,8 @@ __attribute__((constructor)) static void begin(void)
 	if (directory_len >= sizeof(directory))
 		return;
 	memcpy(directory, below, directory_len + 1);
+	if (getenv("FAULT_SYNCED"))
+		snprintf(synced, sizeof(synced), "%s", getenv("FAULT_SYNCED"));
 	control = page;
 }
 
@@ -119,6 +123,35 @@ static enum kind fate(int fd, bool is_sync)
 	return kind;
 }
 
+/* Copy the file, as it has just been synced. */
+static void keep(int fd)
+{
+	char from[4096], to[8192], piece[65536];
+	ssize_t len;
+	int in, out;
+
+	if (!synced[0] || !path_of(fd, from, sizeof(from)) || !strrchr(from, '/'))
+		return;
+	snprintf(to, sizeof(to), "%s%s", synced, strrchr(from, '/'));
+	in = open(from, O_RDONLY | O_CLOEXEC);
+	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	while (in >= 0 && out >= 0 && (len = read(in, piece, sizeof(piece))) > 0) {
+		if (syscall(SYS_write, out, piece, (size_t)len) != len)
+			abort();
+	}
+	if (in >= 0)
+		close(in);
+	if (out >= 0)
+		close(out);
+}
+
+static int keep_if_fine(int fd, long r)
+{
+	if (control && r == 0)
+		keep(fd);
+	return (int)r;
+}
+
 static ssize_t outcome(enum kind kind, ssize_t r)
 {
 	if (kind == KIND_KILLED || kind == KIND_TORN)
@@ -156,7 +189,7 @@ int fsync(int fd)
 
 	if (kind == KIND_ERROR)
 		return -1;
-	return (int)outcome(kind, syscall(SYS_fsync, fd));
+	return (int)outcome(kind, keep_if_fine(fd, syscall(SYS_fsync, fd)));
 }
 
 int fdatasync(int fd)
@@ -165,7 +198,7 @@ int fdatasync(int fd)
 
 	if (kind == KIND_ERROR)
 		return -1;
-	return (int)outcome(kind, syscall(SYS_fdatasync, fd));
+	return (int)outcome(kind, keep_if_fine(fd, syscall(SYS_fdatasync, fd)));
 }
 
 int ftruncate(int fd, off_t size)

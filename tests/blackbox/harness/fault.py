@@ -43,6 +43,18 @@ class Machine:
         self.kind = 0
         self.allocation = 0
 
+    def keep_synced(self):
+        """From the next start on, keep what is synced, for cut_power()."""
+        self.synced = self.file.with_name('synced')
+        self.synced.mkdir()
+        self.env['FAULT_SYNCED'] = str(self.synced)
+
+    def cut_power(self):
+        """Of a gate that is dead: leave of its database and log what had been synced."""
+        for file in pathlib.Path(self.env['FAULT_DIRECTORY']).glob('counterfoil.db*'):
+            kept = self.synced / file.name
+            file.write_bytes(kept.read_bytes() if kept.exists() else b'')
+
     def fail_allocation(self, nth):
         self.allocations, self.allocation = 0, nth
 

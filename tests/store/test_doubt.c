@@ -1,0 +1,103 @@
+/*
+ * Shows what a store does when it does not know: whether a commit was one, and whether the
+ * clock is right.
+ */
+#include "world.h"
+
+#include <stdio.h>
+
+/* Pick `t1` up in a transaction that ends as `fault` says. */
+static struct store_command *pick_up_in_doubt(struct world *world, enum store_mem_fault_kind fault)
+{
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *doubt;
+
+	world->script.faults[0] = (struct store_mem_fault){3, fault};
+	world->script.fault_count = 1;
+	assert_int_equal(world_do(world, claim), 0);
+	assert_int_equal(world_do(world, world_settle(world, &claim->operation, EVENT_NOT_SENT)),
+			 0);
+	doubt = world_claim(world, "acme", "t1", 'a');
+	doubt->may_pick_up = true;
+	assert_int_equal(world_do(world, doubt), FAIL_UNCERTAIN);
+	assert_memory_equal(&doubt->operation.id, &claim->operation.id, OPERATION_ID_SIZE);
+	return doubt;
+}
+
+static void pick_up_in_doubt_can_be_settled(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *settle, *find;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_APPLIED);
+	settle = world_settle(world, &doubt->operation, EVENT_NOT_SENT);
+	settle->attempt_number = doubt->attempt_number;
+	settle->attempt.outcome = OUTCOME_NOT_SENT;
+	assert_int_equal(world_do(world, settle), 0);
+	assert_int_equal(settle->operation.state, STATE_QUEUED);
+	find = world_find_token(world, "acme", "t1");
+	assert_int_equal(find->attempt_count, 2);
+	assert_int_equal(find->attempts[1].outcome, OUTCOME_NOT_SENT);
+}
+
+static void pick_up_in_doubt_settles_nobody_elses(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *doubt, *next;
+
+	doubt = pick_up_in_doubt(world, STORE_MEM_UNCERTAIN_LOST);
+	next = world_claim(world, "acme", "t1", 'a');
+	next->may_pick_up = true;
+	assert_int_equal(world_do(world, next), 0);
+	assert_int_equal(world_do(world, world_settle(world, &doubt->operation, EVENT_NOT_SENT)),
+			 STORE_LOST);
+	assert_int_equal(world_find_token(world, "acme", "t1")->attempts[1].outcome, 0);
+	assert_int_equal(world_do(world, world_settle(world, &next->operation, EVENT_SUCCEEDED)),
+			 0);
+}
+
+static void ids_grow_when_the_clock_steps_back(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation last = world_completed(world, "acme", "t0"), next;
+	char token[8];
+
+	for (int i = 1; i < 10; i++) {
+		world->now_ms -= 1000;
+		snprintf(token, sizeof(token), "t%d", i);
+		next = world_completed(world, "acme", token);
+		assert_true(memcmp(next.id.bytes, last.id.bytes, 8) > 0);
+		last = next;
+	}
+}
+
+static void a_clock_that_is_wrong_for_a_while_forgets_nothing(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *purge;
+
+	world_completed(world, "acme", "t1");
+	world->wrong_ms = 1000 * (int64_t)DAY_MS;
+	world->now_ms += 1000 * (int64_t)DAY_MS;
+	purge = world_command(world, STORE_PURGE);
+	assert_int_equal(world_do(world, purge), 0);
+	assert_int_equal(purge->purged, 0);
+	assert_int_equal(world_do(world, world_claim(world, "acme", "t1", 'a')), STORE_EXISTS);
+
+	world->now_ms += 61 * 60 * 1000; /* it has lasted */
+	assert_int_equal(world_do(world, world_claim(world, "acme", "t2", 'a')), 0);
+	purge = world_command(world, STORE_PURGE);
+	assert_int_equal(world_do(world, purge), 0);
+	assert_int_equal(purge->purged, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_ROW(pick_up_in_doubt_can_be_settled, world_in_memory),
+		WORLD_ROW(pick_up_in_doubt_settles_nobody_elses, world_in_memory),
+		WORLD_BOTH(ids_grow_when_the_clock_steps_back),
+		WORLD_BOTH(a_clock_that_is_wrong_for_a_while_forgets_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
