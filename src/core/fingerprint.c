@@ -28,6 +28,7 @@ struct making {
 	struct str body; /* without its content coding; may be in `decoded` */
 	struct buf decoded;
 	struct buf canonical; /* the part being spelled */
+	struct fingerprint_command *command;
 	struct fingerprint_error *error;
 };
 
@@ -37,7 +38,8 @@ static int add_headers(struct making *making);
 static int add_body(struct making *making);
 
 int fingerprint_of(const struct fingerprint_request *request, struct arena *mem,
-		   struct hash *out_fingerprint, struct fingerprint_error *out_error)
+		   struct hash *out_fingerprint, struct fingerprint_command *out_command,
+		   struct fingerprint_error *out_error)
 {
 	static const char version[] = "counterfoil/fp/1"; /* hashed with its NUL */
 	struct making making;
@@ -46,6 +48,7 @@ int fingerprint_of(const struct fingerprint_request *request, struct arena *mem,
 	making.request = request;
 	making.mem = mem;
 	making.error = out_error;
+	making.command = out_command;
 	hasher_init(&making.hasher);
 	buf_init(&making.decoded, 0);
 	buf_init(&making.canonical, SIZE_MAX / 4);
@@ -156,6 +159,34 @@ static int add_headers(struct making *making)
 	return add_canonical(making);
 }
 
+static bool has_command(const struct making *making)
+{
+	return making->request->action && making->request->action->has_fields;
+}
+
+static int write_command(struct making *making, const struct json_value *body)
+{
+	int r;
+
+	making->command->body = body;
+	r = command_read(making->request->action, body, making->mem, &making->canonical,
+			 &making->command->faults);
+	return r == COMMAND_REFUSED ? FINGERPRINT_COMMAND : r;
+}
+
+/* A command is JSON: another body could say the same and be compared otherwise. */
+static int refuse_no_command(struct making *making)
+{
+	const struct str name = making->request->action->name;
+
+	if (making->body.len == 0)
+		return fingerprint_refuse(making->error,
+					  "%.*s takes a JSON object; the body is empty.",
+					  STR_ARG(name));
+	fingerprint_refuse(making->error, "%.*s takes application/json.", STR_ARG(name));
+	return FINGERPRINT_CODING;
+}
+
 static int write_json(struct making *making)
 {
 	struct json_value *value;
@@ -169,6 +200,8 @@ static int write_json(struct making *making)
 	if (r != 0)
 		return r;
 	(void)buf_reserve(&making->canonical, making->body.len); /* it is rarely longer */
+	if (has_command(making))
+		return write_command(making, value);
 	return json_canonical(value, making->mem, &making->canonical);
 }
 
@@ -197,7 +230,12 @@ static int add_body(struct making *making)
 	int r = coding_decode(request->content_encoding, request->body, request->max_body,
 			      &making->decoded, &making->body, making->error);
 
-	if (r == 0 && making->body.len)
+	if (r != 0)
+		return r;
+	if (has_command(making) &&
+	    (making->body.len == 0 || media_type_kind(&making->media_type) != BODY_JSON))
+		return refuse_no_command(making);
+	if (making->body.len)
 		r = write_body(making);
 	if (r == FAIL_LIMIT)
 		return FAIL_MEMORY;

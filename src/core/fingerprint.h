@@ -22,6 +22,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "core/command.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +32,8 @@ enum { FINGERPRINT_HEADERS_MAX = 64 }; /* selected header lines of one request *
 enum {
 	FINGERPRINT_REFUSED = 1,   /* 400: ambiguous or malformed; never guessed at */
 	FINGERPRINT_TOO_LARGE = 2, /* 413: over the body limit once decoded */
-	FINGERPRINT_CODING = 3,	   /* 415: a Content-Encoding that is not known here */
+	FINGERPRINT_CODING = 3,	   /* 415: a coding or media type that is not understood here */
+	FINGERPRINT_COMMAND = 4,   /* 422: the command breaks the action's fields; see its faults */
 };
 
 /* What was sent. Every string is as it came, undecoded; absent headers are empty. */
@@ -44,9 +46,16 @@ struct fingerprint_request {
 	struct str content_type;
 	struct str content_encoding;
 	struct str body;
-	const struct str *headers; /* selected ones: name, value, name, value, … */
-	size_t header_count;	   /* pairs */
-	size_t max_body;	   /* bytes, once decoded */
+	const struct str *headers;   /* selected ones: name, value, name, value, … */
+	size_t header_count;	     /* pairs */
+	size_t max_body;	     /* bytes, once decoded */
+	const struct action *action; /* whose command the body is; NULL: none is declared */
+};
+
+/* What understanding the body brought to light; for an action with fields only. */
+struct fingerprint_command {
+	const struct json_value *body; /* as it was sent, in the request's memory */
+	struct command_faults faults;  /* with FINGERPRINT_COMMAND */
 };
 
 struct fingerprint_error {
@@ -58,7 +67,8 @@ struct fingerprint_error {
  * body needs more than the ceiling of `mem`, which is for what it needs on the way.
  */
 int fingerprint_of(const struct fingerprint_request *request, struct arena *mem,
-		   struct hash *out_fingerprint, struct fingerprint_error *out_error);
+		   struct hash *out_fingerprint, struct fingerprint_command *out_command,
+		   struct fingerprint_error *out_error);
 
 /*
  * The path in its one spelling: unreserved escapes decoded, the others upper-cased, %2F kept.

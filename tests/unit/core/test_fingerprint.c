@@ -43,7 +43,7 @@ static int result_of(const struct fingerprint_request *request, struct hash *out
 
 	arena_init(&mem, 1 << 20);
 	out_error->detail[0] = '\0';
-	r = fingerprint_of(request, &mem, out_hash, out_error);
+	r = fingerprint_of(request, &mem, out_hash, NULL, out_error);
 	arena_fini(&mem);
 	return r;
 }
@@ -259,7 +259,7 @@ static void test_memory_runs_out(void **state)
 
 		assert_true(ceiling < 65536);
 		arena_init(&mem, ceiling);
-		r = fingerprint_of(&request, &mem, &hash, &error);
+		r = fingerprint_of(&request, &mem, &hash, NULL, &error);
 		if (r == 0)
 			assert_true(hash_equal(&hash, &expected));
 		else

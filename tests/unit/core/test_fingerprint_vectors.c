@@ -60,7 +60,7 @@ static int fingerprint_side(struct json_value *side, struct arena *mem, struct h
 		.max_body = 1 << 20,
 	};
 	struct fingerprint_error error = {""};
-	int r = fingerprint_of(&request, mem, out_hash, &error);
+	int r = fingerprint_of(&request, mem, out_hash, NULL, &error);
 
 	assert_in_range(r, 0, FINGERPRINT_CODING);
 	if (r != 0)
