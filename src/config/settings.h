@@ -3,7 +3,7 @@
  *
  * A configuration file and the command line's options are read into a `struct settings`
  * that never changes afterwards: a reload makes a new one and drops the old one when its
- * last reader is done. One table (settings.c) has a row for every setting: its name, type,
+ * last reader is done. One table (table.c) has a row for every setting: its name, type,
  * default, range and text. Reading, defaults, the example and the manual come from it, so
  * none of them can say something else than the others.
  *
