@@ -34,6 +34,9 @@ void settings_free(struct settings *settings)
 {
 	if (!settings)
 		return;
+	for (struct settings_pattern *pattern = settings->patterns; pattern;
+	     pattern = pattern->next)
+		regfree(&pattern->regex);
 	arena_fini(&settings->mem);
 	free(settings);
 }
@@ -43,6 +46,15 @@ const struct settings_upstream *settings_upstream(const struct settings *setting
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		if (str_equal(settings->upstreams[i].name, name))
 			return &settings->upstreams[i];
+	}
+	return NULL;
+}
+
+const struct action *settings_action(const struct settings *settings, struct str name)
+{
+	for (size_t i = 0; i < settings->action_count; i++) {
+		if (str_equal(settings->actions[i].name, name))
+			return &settings->actions[i];
 	}
 	return NULL;
 }
