@@ -62,7 +62,6 @@ static bool is_action_name(struct str name)
 static int read_action(struct reading *reading, struct node *key)
 {
 	struct action_draft *draft = &reading->drafts[reading->draft_count];
-	size_t before = reading_errors(reading);
 	char shown[QUOTE_SIZE];
 	int r;
 
@@ -83,7 +82,6 @@ static int read_action(struct reading *reading, struct node *key)
 	if (r == 0 && !node_key(key->value, STR("route")))
 		report_add(reading->report, key->place, "add route: POST /its/path under its name",
 			   "the action %s has no route", draft->action.name.at);
-	draft->is_wrong = reading_errors(reading) > before;
 	return r;
 }
 

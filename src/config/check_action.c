@@ -2,8 +2,8 @@
  * Actions, put together and compared with what else the file says.
  *
  * By now the whole file has been read, whatever the order of its parts. An action that has
- * been reported already is taken along, so that others can be compared with it, and not
- * looked at for what may follow from its error.
+ * been reported already is taken along, so that others can be compared with it; a rule that
+ * looks at a value which was refused stays silent.
  */
 #include "config/table.h"
 
@@ -19,6 +19,20 @@ static struct place place_of(const struct action_draft *draft, const char *path)
 static bool is_given(const struct action_draft *draft, const char *path)
 {
 	return node_at(draft->key->value, path) != NULL;
+}
+
+/* Was its value reported? Then nothing is said of what follows from it. */
+static bool is_refused(const struct action_draft *draft, const char *path)
+{
+	const struct node *node = node_at(draft->key->value, path);
+
+	return node && node->is_refused;
+}
+
+/* The file says which fields it has, and they could be read. */
+static bool knows_fields(const struct action_draft *draft)
+{
+	return !draft->action.has_fields || draft->action.fields;
 }
 
 /* An upstream that stands in the file and was refused has been reported. */
@@ -92,6 +106,8 @@ static void check_token_in_body(struct reading *reading, struct action_draft *dr
 			   "the token is in the body, and nothing says where");
 		return;
 	}
+	if (is_refused(draft, "token.pointer") || !knows_fields(draft))
+		return;
 	if (action->has_fields && !action->keeps_unknown && !is_escaped &&
 	    !field_at(action, action->token_pointer))
 		report_add(reading->report, place_of(draft, "token.pointer"),
@@ -109,6 +125,8 @@ static void check_token(struct reading *reading, struct action_draft *draft)
 			   "a natural action needs no token, so nothing can say where it is");
 		return;
 	}
+	if (is_refused(draft, "token.from") || is_refused(draft, "token"))
+		return;
 	if (draft->token_from == DRAFT_BODY)
 		check_token_in_body(reading, draft);
 	else if (is_given(draft, "token.pointer"))
@@ -216,8 +234,6 @@ static void check_action(struct reading *reading, struct action_draft *draft)
 	find_upstream(reading, draft);
 	if (draft->action.method.len > 0)
 		check_routes(reading, draft);
-	if (draft->is_wrong)
-		return;
 	if (is_given(draft, "unknown_fields") && !draft->action.has_fields)
 		report_add(reading->report, place_of(draft, "unknown_fields"),
 			   "declare fields, or remove it",
@@ -225,7 +241,8 @@ static void check_action(struct reading *reading, struct action_draft *draft)
 	take_statuses(reading, draft);
 	check_token(reading, draft);
 	check_headers(reading, draft);
-	check_summary(reading, draft);
+	if (knows_fields(draft) && !is_refused(draft, "route"))
+		check_summary(reading, draft);
 }
 
 int check_actions(struct reading *reading)

@@ -263,6 +263,9 @@ bool settings_row_at(size_t index, struct settings_row *out_row);
 /* A commented configuration with every setting, which passes its own check. */
 void settings_write_example(FILE *out);
 
+/* The JSON Schema (draft 2020-12) of a configuration file, for editors. 0, FAIL_MEMORY. */
+int settings_write_schema(FILE *out);
+
 /* The rows as the list of a manual page (man(7) macros). */
 void settings_write_manual(FILE *out);
 

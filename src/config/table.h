@@ -94,7 +94,6 @@ struct action_draft {
 	int unknown_fields;	/* enum draft_unknown */
 	int token_from;		/* enum draft_token */
 	const struct node *key; /* its name in the file; the value is its mapping */
-	bool is_wrong;		/* something of it was reported */
 };
 enum draft_unknown { DRAFT_REFUSE, DRAFT_KEEP };
 enum draft_token { DRAFT_HEADER, DRAFT_BODY };
