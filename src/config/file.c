@@ -34,7 +34,6 @@ struct source {
 
 static int load_tree(const struct source *source, struct arena *tree,
 		     struct settings_report *report, struct settings **out_settings);
-static int read_file(const char *file, struct buf *text, struct settings_report *report);
 
 int settings_load(const char *file, const struct settings_override *overrides,
 		  struct settings **out_settings, struct settings_report *report)
@@ -47,7 +46,7 @@ int settings_load(const char *file, const struct settings_override *overrides,
 	buf_init(&text, SETTINGS_FILE_MAX + 1);
 	arena_init(&tree, TREE_MEMORY_MAX);
 	if (file)
-		r = read_file(file, &text, report);
+		r = file_read(file, SETTINGS_FILE_MAX, &text, report);
 	source.text = buf_str(&text);
 	if (r == 0)
 		r = load_tree(&source, &tree, report, out_settings);
@@ -86,13 +85,13 @@ static int report_too_large(struct settings_report *report, const char *file)
 	return SETTINGS_WRONG;
 }
 
-/* All of it, up to one byte more than a file may have. */
-static int read_all(int fd, const char *file, struct buf *text, struct settings_report *report)
+static int read_all(int fd, const char *file, size_t max, struct buf *text,
+		    struct settings_report *report)
 {
 	enum { PIECE = 65536 };
 
-	while (text->len <= SETTINGS_FILE_MAX) {
-		size_t room = SETTINGS_FILE_MAX + 1 - text->len;
+	while (text->len <= max) {
+		size_t room = max + 1 - text->len;
 		size_t wanted = room < PIECE ? room : PIECE;
 		char *at = buf_reserve(text, wanted);
 		ssize_t n;
@@ -111,14 +110,14 @@ static int read_all(int fd, const char *file, struct buf *text, struct settings_
 	return 0;
 }
 
-static int read_file(const char *file, struct buf *text, struct settings_report *report)
+int file_read(const char *file, size_t max, struct buf *text, struct settings_report *report)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	int r;
 
 	if (fd < 0)
 		return report_unreadable(report, file, errno);
-	r = read_all(fd, file, text, report);
+	r = read_all(fd, file, max, text, report);
 	close(fd);
 	return r;
 }

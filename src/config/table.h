@@ -124,6 +124,12 @@ struct reading {
 	size_t field_depth; /* lists of fields that are open, one inside another */
 };
 
+/*
+ * All of a file, up to one byte more than `max`. 0; SETTINGS_WRONG (it cannot be read:
+ * reported); FAIL_MEMORY.
+ */
+int file_read(const char *file, size_t max, struct buf *text, struct settings_report *report);
+
 /* How many errors have been found. */
 size_t reading_errors(const struct reading *reading);
 
