@@ -82,17 +82,23 @@ static void take_statuses(struct reading *reading, struct action_draft *draft)
 	}
 }
 
-/* The field that the first part of a JSON pointer names; NULL: not declared. */
-static const struct action_field *field_at(const struct action *action, struct str pointer)
+/* Is the member that the first part of a JSON pointer names declared? */
+static bool has_field_at(const struct action *action, struct str pointer)
 {
 	struct str first = str_from_index(pointer, 1);
 
 	first.len = str_find(first, '/');
 	for (size_t i = 0; i < action->field_count; i++) {
 		if (str_equal(action->fields[i].name, first))
-			return &action->fields[i];
+			return true;
 	}
-	return NULL;
+	return false;
+}
+
+/* The token itself need not be declared, what lies around it must be. */
+static bool is_inside(struct str pointer)
+{
+	return str_find(str_from_index(pointer, 1), '/') + 1 < pointer.len;
 }
 
 static void check_token_in_body(struct reading *reading, struct action_draft *draft)
@@ -109,11 +115,12 @@ static void check_token_in_body(struct reading *reading, struct action_draft *dr
 	if (is_refused(draft, "token.pointer") || !knows_fields(draft))
 		return;
 	if (action->has_fields && !action->keeps_unknown && !is_escaped &&
-	    !field_at(action, action->token_pointer))
-		report_add(reading->report, place_of(draft, "token.pointer"),
-			   "declare it below fields, with type: string",
-			   "token.pointer leads to a field that is not declared, so every command "
-			   "with a token would be refused");
+	    is_inside(action->token_pointer) && !has_field_at(action, action->token_pointer))
+		report_add(
+			reading->report, place_of(draft, "token.pointer"),
+			"declare it below fields, with type: object",
+			"token.pointer leads into a field that is not declared, so every command "
+			"with a token would be refused");
 }
 
 static void check_token(struct reading *reading, struct action_draft *draft)

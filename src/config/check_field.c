@@ -139,6 +139,14 @@ static void check_presence(struct checking *checking)
 			 "is left out of the fingerprint, so its default counts for nothing");
 }
 
+static void check_unknown_fields(struct checking *checking)
+{
+	if (checking->field->type == FIELD_OBJECT && is_given(checking, "unknown_fields") &&
+	    !is_given(checking, "fields"))
+		complain(checking, "unknown_fields", "declare fields, or remove it",
+			 "may have any member as it declares none: unknown_fields has no use");
+}
+
 static void check_bounds(struct checking *checking)
 {
 	const struct action_field *field = checking->field;
@@ -233,8 +241,10 @@ static struct action_field probe_of(const struct action_field *field, bool is_ch
 	probe.name = STR("value");
 	probe.default_value = NULL;
 	probe.is_required = probe.is_server_assigned = false;
-	if (is_choice)
+	if (is_choice) {
+		probe.choices = NULL;
 		probe.choice_count = 0;
+	}
 	if (probe.currency_field.len > 0) {
 		probe.currency_field = STR("");
 		probe.currency = STR("CLF");
@@ -270,6 +280,14 @@ static int try_value(const struct action_field *probe, const struct json_value *
 	return COMMAND_REFUSED;
 }
 
+/* Without the full stop of its sentence. */
+static size_t length_without_stop(const char *detail)
+{
+	size_t len = strlen(detail);
+
+	return len > 0 && detail[len - 1] == '.' ? len - 1 : len;
+}
+
 static const char *mend_of(const struct checking *checking, const struct json_value *value)
 {
 	bool is_text = checking->field->type == FIELD_STRING && value->type != JSON_STRING;
@@ -283,7 +301,7 @@ static int check_value(struct checking *checking, const char *key, const struct 
 {
 	struct action_field probe = probe_of(checking->field, strcmp(key, "enum") == 0);
 	struct place place = at->place;
-	char detail[200], shown[QUOTE_SIZE];
+	char detail[200] = "", shown[QUOTE_SIZE];
 	struct arena mem;
 	int r;
 
@@ -293,9 +311,9 @@ static int check_value(struct checking *checking, const char *key, const struct 
 	if (r != COMMAND_REFUSED)
 		return r;
 	report_add(checking->reading->report, place, mend_of(checking, value),
-		   "%s of the field %s breaks its own rules: %s",
+		   "%s of the field %s breaks its own rules (%.*s)",
 		   strcmp(key, "enum") == 0 ? "a value in enum" : "the default",
-		   quote(shown, checking->field->name), detail);
+		   quote(shown, checking->field->name), (int)length_without_stop(detail), detail);
 	checking->draft->is_wrong = true;
 	return 0;
 }
@@ -326,6 +344,7 @@ int check_field(struct reading *reading, struct field_draft *draft, const struct
 	put_together(&checking);
 	check_rules_of_type(&checking);
 	check_presence(&checking);
+	check_unknown_fields(&checking);
 	check_bounds(&checking);
 	check_currency(&checking);
 	r = describe_items(&checking);

@@ -464,8 +464,7 @@ const struct setting settings_table[] = {
 	 .at = IN_FIELD(unknown_fields),
 	 .range = "refuse | keep",
 	 .example = "keep",
-	 .help = "Of an object: as unknown_fields of the action. refuse unless it is given, or the "
-		 "object declares no fields."},
+	 .help = "Of an object: as unknown_fields of the action. refuse unless it is given."},
 	{.name = FIELD_PREFIX "items",
 	 .kind = KIND_ITEM,
 	 .at = IN_FIELD(fields),
