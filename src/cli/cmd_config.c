@@ -71,11 +71,28 @@ static const struct command command_example = {
 	.run = run_example,
 };
 
-static const struct command *const config_commands[] = {&command_check, &command_example, NULL};
+static int run_schema(const struct command_call *call)
+{
+	return settings_write_schema(stdout) == 0 ? EXIT_DONE : EXIT_NOT_SO;
+}
+
+static const struct command command_schema_of_config = {
+	.name = "config schema",
+	.summary = "prints the JSON Schema of a configuration, for editors",
+	.usage = "",
+	.text = "Save it beside the configuration, and begin the configuration with the line\n"
+		"  # yaml-language-server: $schema=counterfoil.schema.json\n"
+		"for an editor to complete and explain settings. `config check` sees more: it\n"
+		"also compares settings with each other.\n",
+	.run = run_schema,
+};
+
+static const struct command *const config_commands[] = {&command_check, &command_example,
+							&command_schema_of_config, NULL};
 
 const struct command command_config = {
 	.name = "config",
 	.summary = "checks a configuration, or prints an example of one",
-	.usage = "check FILE [--json] | example",
+	.usage = "check FILE [--json] | example | schema",
 	.commands = config_commands,
 };

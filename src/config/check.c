@@ -114,10 +114,22 @@ static void check_statuses(struct reading *reading)
 	}
 }
 
+/* The largest body that any request may have. */
+static size_t largest_body(const struct settings *settings)
+{
+	size_t largest = settings->limits.max_body;
+
+	for (size_t i = 0; i < settings->action_count; i++) {
+		if (settings->actions[i].max_body > largest)
+			largest = settings->actions[i].max_body;
+	}
+	return largest;
+}
+
 static void check_memory(struct reading *reading)
 {
 	struct settings *settings = reading->settings;
-	size_t body = settings->limits.max_body;
+	size_t body = largest_body(settings);
 
 	if (!is_given(reading, "limits.request_memory")) {
 		if (settings->limits.request_memory < MEMORY_PER_BODY * body)
@@ -129,7 +141,9 @@ static void check_memory(struct reading *reading)
 	if (settings->limits.request_memory < MEMORY_PER_BODY_MIN * body)
 		report_add(reading->report, find_place(reading, "limits.request_memory"),
 			   "make it at least twice max_body, or remove it",
-			   "limits.request_memory is too small for limits.max_body");
+			   "limits.request_memory is too small for %s",
+			   body > settings->limits.max_body ? "the max_body of an action"
+							    : "limits.max_body");
 }
 
 static void check_default_upstream(struct reading *reading)
@@ -211,17 +225,23 @@ static void check_files(struct reading *reading)
 	}
 }
 
-void check_settings(struct reading *reading)
+int check_settings(struct reading *reading)
 {
+	int r;
+
 	check_listeners(reading);
 	check_pair(reading, "tls");
 	check_pair(reading, "admin_tls");
 	check_default_upstream(reading);
 	check_loops(reading);
 	check_statuses(reading);
+	r = check_actions(reading);
+	if (r != 0)
+		return r;
 	check_memory(reading);
 	if (reading->may_look)
 		check_files(reading);
+	return 0;
 }
 
 void check_upstream(struct reading *reading, struct settings_upstream *upstream,

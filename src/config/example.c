@@ -85,6 +85,112 @@ static void write_setting(FILE *out, const struct setting *setting, int indent)
 			setting->example);
 }
 
+/*
+ * A line of the example of an action: what stands there, and the row that says what it is for
+ * where it comes first.
+ */
+struct example_line {
+	int level;
+	const char *text;
+	const char *row; /* NULL: said already */
+};
+
+static const struct example_line action_lines[] = {
+	{0, "actions:", NULL},
+	{1, "payments.create:", NULL},
+	{2, "route: POST /v1/payments", "route"},
+	{2, "summary: \"Pay {amount} {currency} for {invoice_id}\"", "summary"},
+	{2, "upstream: default", "upstream"},
+	{2, "unknown_fields: refuse", "unknown_fields"},
+	{2, "token:", NULL},
+	{3, "from: body", "token.from"},
+	{3, "pointer: /request_id", "token.pointer"},
+	{2, "headers: [X-Tenant]", "headers"},
+	{2, "statuses:", NULL},
+	{3, "not_sent: [429, 503]", "statuses.not_sent"},
+	{3, "unknown: [408, 500, 502, 504]", "statuses.unknown"},
+	{2, "timeout: 30s", "timeout"},
+	{2, "max_body: 64KiB", "max_body"},
+	{2, "max_response: 1MiB", "max_response"},
+	{2, "retention: 7d", "retention"},
+	{2, "fields:", "fields"},
+	{3, "request_id: {type: string, server_assigned: true}", NULL},
+	{3, "amount:", NULL},
+	{4, "type: money", "fields.*.type"},
+	{4, "currency: currency", "fields.*.currency"},
+	{4, "unit: minor", "fields.*.unit"},
+	{4, "required: true", "fields.*.required"},
+	{4, "minimum: 1", "fields.*.minimum"},
+	{4, "maximum: 10000000", "fields.*.maximum"},
+	{3, "currency: {type: string, required: true}", NULL},
+	{3, "invoice_id:", NULL},
+	{4, "type: string", NULL},
+	{4, "description: \"The invoice that is paid\"", "fields.*.description"},
+	{4, "required: true", NULL},
+	{4, "min_length: 5", "fields.*.min_length"},
+	{4, "max_length: 20", "fields.*.max_length"},
+	{4, "pattern: \"^INV-[0-9]+$\"", "fields.*.pattern"},
+	{3, "speed:", NULL},
+	{4, "type: string", NULL},
+	{4, "enum: [normal, instant]", "fields.*.enum"},
+	{4, "default: normal", "fields.*.default"},
+	{3, "note:", NULL},
+	{4, "type: string", NULL},
+	{4, "nullable: true", "fields.*.nullable"},
+	{4, "secret: true", "fields.*.secret"},
+	{3, "created_at:", NULL},
+	{4, "type: timestamp", NULL},
+	{4, "server_assigned: true", "fields.*.server_assigned"},
+	{3, "recipient:", NULL},
+	{4, "type: object", NULL},
+	{4, "unknown_fields: keep", "fields.*.unknown_fields"},
+	{4, "fields:", "fields.*.fields"},
+	{5, "name: {type: string, required: true}", NULL},
+	{3, "labels:", NULL},
+	{4, "type: array", NULL},
+	{4, "min_items: 1", "fields.*.min_items"},
+	{4, "max_items: 20", "fields.*.max_items"},
+	{4, "items: {type: string}", "fields.*.items"},
+	{1, "orders.put:", NULL},
+	{2, "route: PUT /v1/orders/{order_id}", NULL},
+	{2, "natural: true", "natural"},
+};
+
+static void write_action_line(FILE *out, const struct example_line *line)
+{
+	char name[64], comment[COMMENT_MAX];
+	const struct setting *setting = NULL;
+
+	if (line->row) {
+		snprintf(name, sizeof(name), ACTION_PREFIX "%s", line->row);
+		setting = setting_find(str_from(name));
+	}
+	if (setting) {
+		snprintf(comment, sizeof(comment), "%s%s%s%s", setting->help,
+			 !setting->range		? ""
+			 : setting->kind == KIND_CHOICE ? " One of: "
+							: " Range: ",
+			 setting->range ? setting->range : "", setting->range ? "." : "");
+		write_comment(out, line->level * INDENT, comment);
+	}
+	fprintf(out, "%*s# %s\n", line->level * INDENT, "", line->text);
+}
+
+static void write_actions(FILE *out)
+{
+	fputs("\n# The writes that the gate knows, by name: a route, the fields of the command "
+	      "and\n"
+	      "# the rules they keep. What matches no action is protected as `undeclared` says.\n",
+	      out);
+	for (size_t i = 0; i < sizeof(action_lines) / sizeof(action_lines[0]); i++)
+		write_action_line(out, &action_lines[i]);
+}
+
+static bool is_of_action(const struct setting *setting)
+{
+	return setting_owner(setting) == OWNER_ACTION || setting_owner(setting) == OWNER_FIELD;
+}
+
 void settings_write_example(FILE *out)
 {
 	struct str section = STR("");
@@ -101,7 +207,7 @@ void settings_write_example(FILE *out)
 	for (size_t i = 0; i < settings_table_size; i++) {
 		const struct setting *setting = &settings_table[i];
 
-		if (setting->kind == KIND_LATER)
+		if (setting->kind == KIND_LATER || is_of_action(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {
 			section = section_of(setting);
@@ -109,6 +215,7 @@ void settings_write_example(FILE *out)
 		}
 		write_setting(out, setting, indent);
 	}
+	write_actions(out);
 }
 
 /* Text in which roff finds nothing to do. */

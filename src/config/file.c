@@ -34,7 +34,6 @@ struct source {
 
 static int load_tree(const struct source *source, struct arena *tree,
 		     struct settings_report *report, struct settings **out_settings);
-static int read_file(const char *file, struct buf *text, struct settings_report *report);
 
 int settings_load(const char *file, const struct settings_override *overrides,
 		  struct settings **out_settings, struct settings_report *report)
@@ -47,7 +46,7 @@ int settings_load(const char *file, const struct settings_override *overrides,
 	buf_init(&text, SETTINGS_FILE_MAX + 1);
 	arena_init(&tree, TREE_MEMORY_MAX);
 	if (file)
-		r = read_file(file, &text, report);
+		r = file_read(file, SETTINGS_FILE_MAX, &text, report);
 	source.text = buf_str(&text);
 	if (r == 0)
 		r = load_tree(&source, &tree, report, out_settings);
@@ -86,13 +85,13 @@ static int report_too_large(struct settings_report *report, const char *file)
 	return SETTINGS_WRONG;
 }
 
-/* All of it, up to one byte more than a file may have. */
-static int read_all(int fd, const char *file, struct buf *text, struct settings_report *report)
+static int read_all(int fd, const char *file, size_t max, struct buf *text,
+		    struct settings_report *report)
 {
 	enum { PIECE = 65536 };
 
-	while (text->len <= SETTINGS_FILE_MAX) {
-		size_t room = SETTINGS_FILE_MAX + 1 - text->len;
+	while (text->len <= max) {
+		size_t room = max + 1 - text->len;
 		size_t wanted = room < PIECE ? room : PIECE;
 		char *at = buf_reserve(text, wanted);
 		ssize_t n;
@@ -111,14 +110,14 @@ static int read_all(int fd, const char *file, struct buf *text, struct settings_
 	return 0;
 }
 
-static int read_file(const char *file, struct buf *text, struct settings_report *report)
+int file_read(const char *file, size_t max, struct buf *text, struct settings_report *report)
 {
 	int fd = open(file, O_RDONLY | O_CLOEXEC);
 	int r;
 
 	if (fd < 0)
 		return report_unreadable(report, file, errno);
-	r = read_all(fd, file, text, report);
+	r = read_all(fd, file, max, text, report);
 	close(fd);
 	return r;
 }
@@ -214,12 +213,11 @@ static int make_tree(const struct source *source, struct arena *tree,
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, bool is_of_upstream);
-static int read_map(struct reading *reading, const char *section, void *base, struct node *map);
+static int read_defaults(struct reading *reading, void *base, enum setting_owner owner);
 
 static int fill(struct reading *reading)
 {
-	int r = read_defaults(reading, reading->settings, false);
+	int r = read_defaults(reading, reading->settings, OWNER_SETTINGS);
 
 	if (r == 0 && reading->root->kind != NODE_MAP)
 		report_add(reading->report, reading->root->place,
@@ -228,7 +226,7 @@ static int fill(struct reading *reading)
 	else if (r == 0)
 		r = read_map(reading, "", reading->settings, reading->root);
 	if (r == 0 && reading->root->kind == NODE_MAP)
-		check_settings(reading);
+		r = check_settings(reading);
 	return r;
 }
 
@@ -247,6 +245,7 @@ static int load_tree(const struct source *source, struct arena *tree,
 	r = make_tree(source, tree, report, &reading.root);
 	if (r == 0)
 		r = fill(&reading);
+	free(reading.drafts);
 	report_sort(report);
 	if (r == 0 && report->count > before)
 		r = SETTINGS_WRONG;
@@ -296,14 +295,14 @@ static int read_default(struct reading *reading, const struct setting *setting, 
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, bool is_of_upstream)
+static int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < settings_table_size; i++) {
 		const struct setting *setting = &settings_table[i];
 
-		if (setting->default_value && setting_is_of_upstream(setting) == is_of_upstream)
+		if (setting->default_value && setting_owner(setting) == owner)
 			r = read_default(reading, setting, base);
 	}
 	return r;
@@ -400,8 +399,7 @@ static void report_unknown(struct reading *reading, const char *section, const s
 		   quote(shown, key->text), section[0] ? " in " : "", section[0] ? section : "");
 }
 
-/* True, and reported, when the same key stands before it in its mapping. */
-static bool is_duplicate(struct reading *reading, const struct node *map, const struct node *key)
+bool read_is_duplicate(struct reading *reading, const struct node *map, const struct node *key)
 {
 	const struct node *first = node_key(map, key->text);
 	char shown[QUOTE_SIZE];
@@ -425,15 +423,15 @@ static bool is_upstream_name(struct str name)
 	return name.len > 0 && name.len <= UPSTREAM_NAME_MAX;
 }
 
-static bool is_mapping(struct reading *reading, const char *section, const struct node *key)
+bool read_is_mapping(struct reading *reading, const char *what, const struct node *node)
 {
-	if (key->value->is_refused)
+	if (node->is_refused)
 		return false;
-	if (key->value->kind == NODE_MAP)
+	if (node->kind == NODE_MAP)
 		return true;
-	report_add(reading->report, key->value->place,
+	report_add(reading->report, node->place,
 		   "write its settings below it, indented, or in braces", "%s is not a mapping",
-		   section);
+		   what);
 	return false;
 }
 
@@ -461,7 +459,7 @@ static int read_upstream(struct reading *reading, const struct node *map, struct
 			   "`%s` cannot be the name of an upstream", quote(shown, key->text));
 		return 0;
 	}
-	if (!is_mapping(reading, quote(shown, key->text), key))
+	if (!read_is_mapping(reading, quote(shown, key->text), key->value))
 		return 0;
 	upstream = place_for(reading->settings, map, key);
 	upstream->name = arena_str(&reading->settings->mem, key->text);
@@ -469,7 +467,7 @@ static int read_upstream(struct reading *reading, const struct node *map, struct
 		return fail(FAIL_MEMORY);
 	if (reading->settings->upstream_count == 0)
 		reading->settings->upstream_count = 1;
-	r = read_defaults(reading, upstream, true);
+	r = read_defaults(reading, upstream, OWNER_UPSTREAM);
 	if (r == 0)
 		r = read_map(reading, "upstreams.*", upstream, key->value);
 	if (r == 0)
@@ -492,7 +490,7 @@ static int read_upstreams(struct reading *reading, struct node *map)
 	if (!settings->upstreams)
 		return fail(FAIL_MEMORY);
 	for (struct node *key = map->first; r == 0 && key; key = key->next) {
-		if (!key->is_refused && !is_duplicate(reading, map, key))
+		if (!key->is_refused && !read_is_duplicate(reading, map, key))
 			r = read_upstream(reading, map, key);
 	}
 	return r;
@@ -524,20 +522,25 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 		report_unknown(reading, section, key);
 		return 0;
 	}
-	if (!is_mapping(reading, path, key))
+	if (!read_is_mapping(reading, path, key->value))
 		return 0;
 	if (str_equal(str_from(path), STR("upstreams")))
 		return read_upstreams(reading, key->value);
+	if (str_equal(str_from(path), STR("actions")))
+		return read_actions(reading, key->value);
 	return read_map(reading, path, base, key->value);
 }
 
-/* Sections hold settings or, `upstreams` alone, upstreams: two levels, and no more calls. */
-static int read_map(struct reading *reading, const char *section, void *base, struct node *map)
+/*
+ * Sections hold settings, upstreams or actions: two levels. Fields hold fields, as deep as
+ * SETTINGS_FIELD_DEPTH_MAX.
+ */
+int read_map(struct reading *reading, const char *section, void *base, struct node *map)
 {
 	int r = 0;
 
 	for (struct node *key = map->first; r == 0 && key; key = key->next) {
-		if (!key->is_refused && !is_duplicate(reading, map, key))
+		if (!key->is_refused && !read_is_duplicate(reading, map, key))
 			r = read_key(reading, section, base, key);
 	}
 	return r;

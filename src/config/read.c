@@ -16,14 +16,25 @@
 enum { MEND_MAX = 256 };
 
 static int read_scalar(struct reading *reading, const struct setting *setting, void *member,
-		       const struct node *node);
+		       struct node *node);
 static int read_list(struct reading *reading, const struct setting *setting, void *member,
-		     const struct node *node);
+		     struct node *node);
 
-static bool is_list(const struct setting *setting)
+static enum node_kind shape_of(const struct setting *setting)
 {
-	return setting->kind == KIND_METHODS || setting->kind == KIND_STATUSES ||
-	       setting->kind == KIND_NETWORKS;
+	switch (setting->kind) {
+	case KIND_METHODS:
+	case KIND_STATUSES:
+	case KIND_NETWORKS:
+	case KIND_HEADERS:
+	case KIND_VALUES:
+		return NODE_LIST;
+	case KIND_FIELDS:
+	case KIND_ITEM:
+		return NODE_MAP;
+	default:
+		return NODE_SCALAR;
+	}
 }
 
 static bool is_nothing(const struct node *node)
@@ -39,12 +50,14 @@ static const char *sample(const struct setting *setting)
 }
 
 static int read_node(struct reading *reading, const struct setting *setting, void *member,
-		     const struct node *node)
+		     struct node *node)
 {
 	static const char *const found[] = {"a single value", "a list", "a mapping"};
-	enum node_kind expected = is_list(setting) ? NODE_LIST : NODE_SCALAR;
+	enum node_kind expected = shape_of(setting);
 	char mend[MEND_MAX];
 
+	if (setting->kind == KIND_VALUE)
+		return value_read_of_action(reading, setting, member, node);
 	snprintf(mend, sizeof(mend), "write %s, like %s", setting_type(setting), sample(setting));
 	if (is_nothing(node)) {
 		value_report(reading, setting, node->place, mend, "has no value");
@@ -55,7 +68,7 @@ static int read_node(struct reading *reading, const struct setting *setting, voi
 			     found[node->kind], setting_type(setting));
 		return 0;
 	}
-	if (is_list(setting))
+	if (expected == NODE_LIST)
 		return read_list(reading, setting, member, node);
 	if (node->text.len > SETTINGS_TEXT_MAX) {
 		value_report(reading, setting, node->place, "write at most 4096 bytes",
@@ -65,16 +78,21 @@ static int read_node(struct reading *reading, const struct setting *setting, voi
 	return read_scalar(reading, setting, member, node);
 }
 
+size_t reading_errors(const struct reading *reading)
+{
+	return reading->report->count + reading->report->left_out;
+}
+
 int value_read(struct reading *reading, const struct setting *setting, void *base,
 	       struct node *node)
 {
-	size_t before = reading->report->count + reading->report->left_out;
+	size_t before = reading_errors(reading);
 	int r;
 
 	if (node->is_refused)
 		return 0;
 	r = read_node(reading, setting, (char *)base + setting->at, node);
-	if (reading->report->count + reading->report->left_out > before)
+	if (reading_errors(reading) > before)
 		node->is_refused = true;
 	return r;
 }
@@ -88,11 +106,7 @@ void value_report(struct reading *reading, const struct setting *setting, struct
 	va_start(arguments, format);
 	vsnprintf(what, sizeof(what), format, arguments);
 	va_end(arguments);
-	if (setting_is_of_upstream(setting))
-		report_add(reading->report, place, mend, "%s %s",
-			   setting->name + strlen(UPSTREAM_PREFIX), what);
-	else
-		report_add(reading->report, place, mend, "%s %s", setting->name, what);
+	report_add(reading->report, place, mend, "%s %s", setting_short_name(setting), what);
 }
 
 typedef bool number_reader(struct str text, int64_t *out_number);
@@ -296,7 +310,7 @@ static int read_header(struct reading *reading, const struct setting *setting, s
 }
 
 static int read_scalar(struct reading *reading, const struct setting *setting, void *member,
-		       const struct node *node)
+		       struct node *node)
 {
 	struct arena *mem = &reading->settings->mem;
 	struct value_refusal refusal;
@@ -309,6 +323,7 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 		return pass_on(reading, setting, node, value_url(node->text, mem, member, &refusal),
 			       &refusal);
 	case KIND_PATH:
+	case KIND_TEXT:
 		return keep_text(reading, setting, member, node);
 	case KIND_HEADER:
 		return read_header(reading, setting, member, node);
@@ -330,6 +345,13 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 	case KIND_CHOICE:
 		read_choice(reading, setting, member, node);
 		return 0;
+	case KIND_ROUTE:
+	case KIND_POINTER:
+	case KIND_FIELDS:
+	case KIND_ITEM:
+	case KIND_PATTERN:
+	case KIND_NUMBER:
+		return value_read_of_action(reading, setting, member, node);
 	default:
 		unreachable("a kind without a reader");
 	}
@@ -442,7 +464,7 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 }
 
 static int read_list(struct reading *reading, const struct setting *setting, void *member,
-		     const struct node *node)
+		     struct node *node)
 {
 	if (node->count > SETTINGS_LIST_MAX) {
 		value_report(reading, setting, node->place, "write at most 256 items",
@@ -457,6 +479,9 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 		return 0;
 	case KIND_NETWORKS:
 		return read_networks(reading, setting, node);
+	case KIND_HEADERS:
+	case KIND_VALUES:
+		return value_read_of_action(reading, setting, member, node);
 	default:
 		unreachable("a list without a reader");
 	}

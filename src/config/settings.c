@@ -1,337 +1,12 @@
 /*
- * The table of settings, and what can be said about it without a file.
- *
- * A new setting is a row here and a member in settings.h; reading it, its default, its
- * place in the example and in the manual follow from the row. Rows of one section stand
- * together, in the order in which people read about them.
+ * What can be said about settings without a file: their rows, and what a reload may change.
  */
 #include "config/settings.h"
 
 #include "base/err.h"
 #include "config/table.h"
-#include "config/values.h"
 
 #include <stdlib.h>
-
-#define IN(member)	    offsetof(struct settings, member)
-#define IN_UPSTREAM(member) offsetof(struct settings_upstream, member)
-
-const struct setting settings_table[] = {
-	{.name = "listen",
-	 .kind = KIND_ADDRESS,
-	 .at = IN(listen),
-	 .default_value = "127.0.0.1:8080",
-	 .needs_restart = true,
-	 .help = "Where agents connect: the data listener. Port 0 takes any free one, which the "
-		 "first line of output names."},
-	{.name = "admin",
-	 .kind = KIND_ADDRESS,
-	 .at = IN(admin),
-	 .default_value = "127.0.0.1:8081",
-	 .needs_restart = true,
-	 .help = "Where operators connect: console, metrics, health. It leaves this machine only "
-		 "with admin_tls, or with insecure: true."},
-	{.name = "data",
-	 .kind = KIND_PATH,
-	 .at = IN(data),
-	 .default_value = "./counterfoil-data",
-	 .needs_restart = true,
-	 .help = "The directory of everything that is kept. One gate uses it at a time. A "
-		 "relative path starts where the gate was started, as for every file named here."},
-	{.name = "store",
-	 .kind = KIND_CHOICE,
-	 .at = IN(store),
-	 .default_value = "sqlite",
-	 .range = "sqlite",
-	 .later = "postgresql:// | postgres://",
-	 .needs_restart = true,
-	 .help = "The engine that keeps operations: sqlite lives in the data directory."},
-	{.name = "threads",
-	 .kind = KIND_THREADS,
-	 .at = IN(threads),
-	 .default_value = "cores",
-	 .range = "1 to 64",
-	 .needs_restart = true,
-	 .help = "Threads that serve requests; `cores` takes as many as the machine lets it use."},
-	{.name = "tls.certificate",
-	 .kind = KIND_PATH,
-	 .at = IN(tls.certificate),
-	 .example = "/etc/counterfoil/gate.crt",
-	 .help = "Certificate chain (PEM) of the data listener; with it, it speaks TLS."},
-	{.name = "tls.key",
-	 .kind = KIND_PATH,
-	 .at = IN(tls.key),
-	 .example = "/etc/counterfoil/gate.key",
-	 .help = "Private key (PEM) of that certificate."},
-	{.name = "admin_tls.certificate",
-	 .kind = KIND_PATH,
-	 .at = IN(admin_tls.certificate),
-	 .example = "/etc/counterfoil/admin.crt",
-	 .help = "Certificate chain (PEM) of the admin listener; with it, it speaks TLS."},
-	{.name = "admin_tls.key",
-	 .kind = KIND_PATH,
-	 .at = IN(admin_tls.key),
-	 .example = "/etc/counterfoil/admin.key",
-	 .help = "Private key (PEM) of that certificate."},
-	{.name = "insecure",
-	 .kind = KIND_BOOL,
-	 .at = IN(insecure),
-	 .default_value = "false",
-	 .help = "Lets the admin listener bind an address that others reach without TLS. Only "
-		 "behind something else that protects it."},
-	{.name = "trusted_proxies",
-	 .kind = KIND_NETWORKS,
-	 .at = IN(trusted_proxies),
-	 .default_value = "[]",
-	 .example = "[127.0.0.1, 10.0.0.0/8, \"fd00::/8\"]",
-	 .help = "Addresses and ranges whose X-Forwarded-* headers are passed on; from everyone "
-		 "else they are dropped and written anew."},
-
-	{.name = UPSTREAM_PREFIX "url",
-	 .kind = KIND_URL,
-	 .at = IN_UPSTREAM(url),
-	 .example = "http://127.0.0.1:9000",
-	 .is_required = true,
-	 .help = "Where the service is: scheme, host, perhaps a port and a path that is put before "
-		 "every request's own."},
-	{.name = UPSTREAM_PREFIX "timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN_UPSTREAM(timeout_ms),
-	 .default_value = "30s",
-	 .range = "10ms to 1h",
-	 .help = "How long one call may take, from connecting to the answer's last byte. A "
-		 "protected call that takes longer has an unknown outcome."},
-	{.name = UPSTREAM_PREFIX "connect_timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN_UPSTREAM(connect_timeout_ms),
-	 .default_value = "5s",
-	 .range = "10ms to 5m",
-	 .help = "How long connecting may take, name and TLS included; unless it is given, never "
-		 "more than timeout."},
-	{.name = UPSTREAM_PREFIX "ca_file",
-	 .kind = KIND_PATH,
-	 .at = IN_UPSTREAM(ca_file),
-	 .example = "/etc/counterfoil/upstream-ca.pem",
-	 .help = "Roots (PEM) to trust for this service instead of the system's."},
-	{.name = UPSTREAM_PREFIX "verify",
-	 .kind = KIND_BOOL,
-	 .at = IN_UPSTREAM(verify),
-	 .default_value = "true",
-	 .help = "Check the service's certificate and name. false is for rehearsals only."},
-	{.name = UPSTREAM_PREFIX "max_connections",
-	 .kind = KIND_COUNT,
-	 .at = IN_UPSTREAM(max_connections),
-	 .default_value = "256",
-	 .range = "1 to 65536",
-	 .help = "Connections to this service that are open at once, over all threads."},
-	{.name = UPSTREAM_PREFIX "credential",
-	 .kind = KIND_LATER,
-	 .help = "credentials of the gate's own are not in this build yet"},
-	{.name = UPSTREAM_PREFIX "downstream_key",
-	 .kind = KIND_LATER,
-	 .help = "downstream keys are not in this build yet"},
-
-	{.name = "accounts.from",
-	 .kind = KIND_CHOICE,
-	 .at = IN(accounts.from),
-	 .default_value = "credential",
-	 .range = "credential",
-	 .later = "key | jwt | header",
-	 .help = "What tells whose request it is. credential: a digest of the Authorization "
-		 "header; each credential is an account of its own."},
-
-	{.name = "tokens.required",
-	 .kind = KIND_BOOL,
-	 .at = IN(tokens.required),
-	 .default_value = "true",
-	 .help = "Refuse a protected request that carries no token. false lets it pass, "
-		 "unprotected."},
-	{.name = "tokens.header",
-	 .kind = KIND_HEADER,
-	 .at = IN(tokens.header),
-	 .default_value = "Idempotency-Key",
-	 .help = "The request header that carries the token."},
-	{.name = "tokens.retention",
-	 .kind = KIND_DURATION,
-	 .at = IN(tokens.retention_ms),
-	 .default_value = "24h",
-	 .range = "100ms to forever",
-	 .help = "How long an operation that has ended is kept, and replayed. Open ones are kept "
-		 "however old they are."},
-	{.name = "tokens.tombstones",
-	 .kind = KIND_DURATION,
-	 .at = IN(tokens.tombstones_ms),
-	 .default_value = "30d",
-	 .range = "0s to forever",
-	 .help = "How long after that its token is still refused, so that a late retry never acts "
-		 "again. 0s: a token is new again once its operation is forgotten."},
-	{.name = "tokens.max_wait",
-	 .kind = KIND_DURATION,
-	 .at = IN(tokens.max_wait_ms),
-	 .default_value = "60s",
-	 .range = "0s to 10m",
-	 .help = "The longest that `Prefer: wait=N` may make a duplicate wait."},
-	{.name = "tokens.max_waiters",
-	 .kind = KIND_COUNT,
-	 .at = IN(tokens.max_waiters),
-	 .default_value = "1000",
-	 .range = "0 to 1000000",
-	 .help = "Requests that may wait at once; one more is answered without waiting."},
-
-	{.name = "protect",
-	 .kind = KIND_METHODS,
-	 .at = IN(protect),
-	 .default_value = "[POST, PATCH]",
-	 .help = "Methods whose requests are protected where no action is declared. A PUT or "
-		 "DELETE is protected, too, when it carries a token."},
-	{.name = "undeclared",
-	 .kind = KIND_CHOICE,
-	 .at = IN(undeclared),
-	 .default_value = "protect",
-	 .range = "protect | pass | deny",
-	 .help = "What becomes of writes that match no declared action: protect, pass them on as "
-		 "they are, or deny them."},
-	{.name = "statuses.not_sent",
-	 .kind = KIND_STATUSES,
-	 .at = IN(statuses.not_sent),
-	 .default_value = "[429, 503]",
-	 .range = "300 to 599",
-	 .help = "Statuses by which a service says for certain that it did not act: the token may "
-		 "be tried again."},
-	{.name = "statuses.unknown",
-	 .kind = KIND_STATUSES,
-	 .at = IN(statuses.unknown),
-	 .default_value = "[408, 500, 502, 504]",
-	 .range = "300 to 599",
-	 .help = "Statuses that leave open whether it acted: the operation becomes unknown and is "
-		 "never sent again by itself. All others are final."},
-
-	{.name = "limits.max_body",
-	 .kind = KIND_SIZE,
-	 .at = IN(limits.max_body),
-	 .default_value = "1MiB",
-	 .range = "1 to 1GiB",
-	 .help = "The largest body of a protected request, also once it is decoded; over it 413."},
-	{.name = "limits.max_response",
-	 .kind = KIND_SIZE,
-	 .at = IN(limits.max_response),
-	 .default_value = "1MiB",
-	 .range = "0 to 1GiB",
-	 .help = "The largest answer that is kept for replays. A larger one is passed on whole "
-		 "and kept as status, headers, length and digest."},
-	{.name = "limits.max_head",
-	 .kind = KIND_SIZE,
-	 .at = IN(limits.max_head),
-	 .default_value = "32KiB",
-	 .range = "1KiB to 128KiB",
-	 .help = "The largest request line and headers together; over it 431."},
-	{.name = "limits.request_memory",
-	 .kind = KIND_SIZE,
-	 .at = IN(limits.request_memory),
-	 .default_value = "32MiB",
-	 .range = "64KiB to 16GiB",
-	 .help = "The memory that understanding one request may take; over it 413. At least twice "
-		 "max_body; unless it is given, never less than eight times."},
-	{.name = "limits.max_connections",
-	 .kind = KIND_COUNT,
-	 .at = IN(limits.max_connections),
-	 .default_value = "20000",
-	 .range = "1 to 1000000",
-	 .help = "Connections of clients that are open at once, over the whole gate."},
-	{.name = "limits.idle_timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN(limits.idle_timeout_ms),
-	 .default_value = "60s",
-	 .range = "100ms to 24h",
-	 .help = "How long a connection may stay open between two requests."},
-	{.name = "limits.head_timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN(limits.head_timeout_ms),
-	 .default_value = "10s",
-	 .range = "100ms to 1h",
-	 .help = "How long request line and headers may take to arrive; over it 408."},
-	{.name = "limits.body_timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN(limits.body_timeout_ms),
-	 .default_value = "30s",
-	 .range = "100ms to 1h",
-	 .help = "How long a body may make no progress; over it 408."},
-	{.name = "limits.drain_timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN(limits.drain_timeout_ms),
-	 .default_value = "30s",
-	 .range = "0s to 1h",
-	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
-		 "is unknown at the next start."},
-
-	{.name = "log.level",
-	 .kind = KIND_CHOICE,
-	 .at = IN(log.level),
-	 .default_value = "info",
-	 .range = "debug | info | warning | error",
-	 .help = "The least important lines that are written."},
-	{.name = "log.requests",
-	 .kind = KIND_BOOL,
-	 .at = IN(log.requests),
-	 .default_value = "true",
-	 .help = "Write a line for every request."},
-
-	{.name = "actions",
-	 .kind = KIND_LATER,
-	 .help = "declared actions are not in this build yet"},
-	{.name = "mcp_servers",
-	 .kind = KIND_LATER,
-	 .help = "wrapped MCP servers are not in this build yet"},
-};
-const size_t settings_table_size = sizeof(settings_table) / sizeof(settings_table[0]);
-
-/* In the order of enum setting_kind. */
-static const char *const type_names[KIND_COUNT_OF] = {
-	[KIND_ADDRESS] = "host:port",
-	[KIND_PATH] = "a path",
-	[KIND_URL] = "a URL",
-	[KIND_HEADER] = "the name of a header",
-	[KIND_DURATION] = "a duration",
-	[KIND_SIZE] = "a size",
-	[KIND_COUNT] = "a whole number",
-	[KIND_THREADS] = "a whole number or cores",
-	[KIND_BOOL] = "true or false",
-	[KIND_CHOICE] = "a word",
-	[KIND_METHODS] = "a list of methods",
-	[KIND_STATUSES] = "a list of statuses",
-	[KIND_NETWORKS] = "a list of addresses",
-	[KIND_LATER] = "not in this build",
-};
-
-bool setting_is_of_upstream(const struct setting *setting)
-{
-	return str_starts_with(str_from(setting->name), STR(UPSTREAM_PREFIX));
-}
-
-const char *setting_type(const struct setting *setting)
-{
-	return type_names[setting->kind];
-}
-
-const struct setting *setting_find(struct str path)
-{
-	for (size_t i = 0; i < settings_table_size; i++) {
-		if (str_equal(path, str_from(settings_table[i].name)))
-			return &settings_table[i];
-	}
-	return NULL;
-}
-
-bool setting_is_section(struct str path)
-{
-	for (size_t i = 0; i < settings_table_size; i++) {
-		struct str name = str_from(settings_table[i].name);
-
-		if (name.len > path.len && name.at[path.len] == '.' && str_starts_with(name, path))
-			return true;
-	}
-	return false;
-}
 
 bool settings_row_at(size_t index, struct settings_row *out_row)
 {
@@ -359,6 +34,9 @@ void settings_free(struct settings *settings)
 {
 	if (!settings)
 		return;
+	for (struct settings_pattern *pattern = settings->patterns; pattern;
+	     pattern = pattern->next)
+		regfree(&pattern->regex);
 	arena_fini(&settings->mem);
 	free(settings);
 }
@@ -368,6 +46,15 @@ const struct settings_upstream *settings_upstream(const struct settings *setting
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		if (str_equal(settings->upstreams[i].name, name))
 			return &settings->upstreams[i];
+	}
+	return NULL;
+}
+
+const struct action *settings_action(const struct settings *settings, struct str name)
+{
+	for (size_t i = 0; i < settings->action_count; i++) {
+		if (str_equal(settings->actions[i].name, name))
+			return &settings->actions[i];
 	}
 	return NULL;
 }

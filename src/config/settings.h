@@ -3,7 +3,7 @@
  *
  * A configuration file and the command line's options are read into a `struct settings`
  * that never changes afterwards: a reload makes a new one and drops the old one when its
- * last reader is done. One table (settings.c) has a row for every setting: its name, type,
+ * last reader is done. One table (table.c) has a row for every setting: its name, type,
  * default, range and text. Reading, defaults, the example and the manual come from it, so
  * none of them can say something else than the others.
  *
@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "core/action.h"
 #include "core/outcome.h"
 
 #include <stdbool.h>
@@ -31,12 +32,16 @@ enum { SETTINGS_WRONG = 1 };
 
 enum {
 	SETTINGS_FILE_MAX = 1024 * 1024, /* bytes of a configuration file */
-	SETTINGS_DEPTH_MAX = 16,	 /* mappings and lists inside one another */
-	SETTINGS_NODES_MAX = 16384,	 /* keys and values in one file */
+	SETTINGS_DEPTH_MAX = 64,	 /* mappings and lists inside one another */
+	SETTINGS_NODES_MAX = 65536,	 /* keys and values in one file */
 	SETTINGS_TEXT_MAX = 4096,	 /* bytes of one value */
 	SETTINGS_ERRORS_MAX = 100,	 /* errors in one report; more are counted */
-	SETTINGS_MEMORY_MAX = 4194304,	 /* bytes of one loaded configuration */
+	SETTINGS_MEMORY_MAX = 33554432,	 /* bytes of one loaded configuration */
 	SETTINGS_UPSTREAMS_MAX = 256,	 /* upstreams */
+	SETTINGS_ACTIONS_MAX = 1024,	 /* declared actions */
+	SETTINGS_FIELDS_MAX = 256,	 /* fields side by side in a command or an object */
+	SETTINGS_FIELD_DEPTH_MAX = 16,	 /* fields inside one another */
+	SETTINGS_PATTERN_MAX = 512,	 /* bytes of a regular expression */
 	SETTINGS_LIST_MAX = 256,	 /* items of one list */
 	SETTINGS_THREADS_MAX = 64,	 /* loops */
 };
@@ -95,6 +100,12 @@ enum settings_undeclared {
 	SETTINGS_UNDECLARED_DENY
 };
 
+/* A compiled regular expression, which holds memory of its own. */
+struct settings_pattern {
+	regex_t regex;
+	struct settings_pattern *next;
+};
+
 struct settings {
 	/* Listeners and files. A reload cannot change these. */
 	struct settings_address listen; /* the data listener */
@@ -109,6 +120,10 @@ struct settings {
 
 	struct settings_upstream *upstreams; /* [0] is "default" */
 	size_t upstream_count;
+
+	struct action *actions; /* the declared ones, in the order of the file */
+	size_t action_count;
+	struct settings_pattern *patterns; /* of their fields; settings_free() frees them */
 
 	struct {
 		int from; /* enum settings_accounts: where a caller's account comes from */
@@ -220,6 +235,9 @@ int settings_reloadable(const struct settings *old, const struct settings *new, 
 /* The upstream of that name; NULL when there is none. */
 const struct settings_upstream *settings_upstream(const struct settings *settings, struct str name);
 
+/* The declared action of that name; NULL when there is none. */
+const struct action *settings_action(const struct settings *settings, struct str name);
+
 /* Is a request's method one that `protect` lists? Methods compare with case. */
 bool settings_protects(const struct settings *settings, struct str method);
 
@@ -244,6 +262,9 @@ bool settings_row_at(size_t index, struct settings_row *out_row);
 
 /* A commented configuration with every setting, which passes its own check. */
 void settings_write_example(FILE *out);
+
+/* The JSON Schema (draft 2020-12) of a configuration file, for editors. 0, FAIL_MEMORY. */
+int settings_write_schema(FILE *out);
 
 /* The rows as the list of a manual page (man(7) macros). */
 void settings_write_manual(FILE *out);

@@ -22,6 +22,16 @@ enum setting_kind {
 	KIND_METHODS,  /* settings.protect */
 	KIND_STATUSES, /* uint64_t[8] of struct status_classes */
 	KIND_NETWORKS, /* settings.trusted_proxies */
+	KIND_ROUTE,    /* struct action: its method and route */
+	KIND_TEXT,     /* struct str */
+	KIND_POINTER,  /* struct str: a JSON pointer */
+	KIND_HEADERS,  /* struct action: its headers */
+	KIND_FIELDS,   /* struct field_list */
+	KIND_ITEM,     /* struct field_list of one, without a name */
+	KIND_VALUE,    /* const struct json_value * */
+	KIND_VALUES,   /* struct action_field: its choices */
+	KIND_PATTERN,  /* struct action_field: its pattern */
+	KIND_NUMBER,   /* const struct json_number * */
 	KIND_LATER,    /* nothing: known, and not in this build */
 	KIND_COUNT_OF,
 };
@@ -31,9 +41,9 @@ enum setting_kind {
  * through the same readers as what an operator wrote.
  */
 struct setting {
-	const char *name; /* its path; '*' stands for the name of an upstream */
+	const char *name; /* its path; '*' stands for a name of the operator's */
 	enum setting_kind kind;
-	size_t at; /* offset in struct settings; in struct settings_upstream for upstreams.*.… */
+	size_t at;		   /* offset in struct settings, or in what setting_owner() says */
 	const char *default_value; /* NULL: none */
 	const char *range;	   /* "1s to 10m"; the words of a choice: "a | b"; or "" */
 	const char *later;	   /* words, or their beginnings ("x://"), that this build lacks */
@@ -47,9 +57,20 @@ extern const struct setting settings_table[];
 extern const size_t settings_table_size;
 
 #define UPSTREAM_PREFIX "upstreams.*."
+#define ACTION_PREFIX	"actions.*."
+#define FIELD_PREFIX	"actions.*.fields.*."
 
-/* Is the setting part of an upstream? */
-bool setting_is_of_upstream(const struct setting *setting);
+/* What a setting is part of, and with it the struct that its member is in. */
+enum setting_owner {
+	OWNER_SETTINGS, /* struct settings */
+	OWNER_UPSTREAM, /* struct settings_upstream */
+	OWNER_ACTION,	/* struct action_draft */
+	OWNER_FIELD,	/* struct field_draft */
+};
+enum setting_owner setting_owner(const struct setting *setting);
+
+/* Its name inside of its owner: "url", "token.from". */
+const char *setting_short_name(const struct setting *setting);
 
 /* "a duration", "a size", … */
 const char *setting_type(const struct setting *setting);
@@ -60,13 +81,86 @@ const struct setting *setting_find(struct str path);
 /* Do settings lie below that path ("limits")? */
 bool setting_is_section(struct str path);
 
+struct field_list {
+	struct action_field *fields;
+	size_t count;
+};
+
+/* An action as the file says it, before it has been put together. */
+struct action_draft {
+	struct action action;
+	struct str upstream; /* its name; empty: default */
+	struct field_list fields;
+	int unknown_fields;	/* enum draft_unknown */
+	int token_from;		/* enum draft_token */
+	const struct node *key; /* its name in the file; the value is its mapping */
+};
+enum draft_unknown { DRAFT_REFUSE, DRAFT_KEEP };
+enum draft_token { DRAFT_HEADER, DRAFT_BODY };
+
+/* The same of a field. */
+struct field_draft {
+	struct action_field field;
+	int type; /* enum field_type */
+	int unit; /* enum draft_unit */
+	int unknown_fields;
+	uint32_t min_length, max_length, min_items, max_items;
+	struct str currency;
+	struct field_list fields;
+	const struct node *map; /* its rules in the file */
+	bool is_wrong;
+};
+enum draft_unit { DRAFT_MINOR, DRAFT_MAJOR };
+
 /* What happens while settings are being read. */
 struct reading {
 	struct settings *settings;
 	struct settings_report *report;
 	struct node *root; /* the file with the options put over it */
 	bool may_look;	   /* files it names may be looked at */
+
+	struct action_draft *drafts; /* of the actions, in the order of the file */
+	size_t draft_count;
+	size_t field_depth; /* lists of fields that are open, one inside another */
 };
+
+/*
+ * All of a file, up to one byte more than `max`. 0; SETTINGS_WRONG (it cannot be read:
+ * reported); FAIL_MEMORY.
+ */
+int file_read(const char *file, size_t max, struct buf *text, struct settings_report *report);
+
+/* How many errors have been found. */
+size_t reading_errors(const struct reading *reading);
+
+/*
+ * Read the settings of `map` into `base`; `section` is where it stands ("limits",
+ * "upstreams.*"; "" for the file). Wrong ones are reported. 0 or FAIL_MEMORY.
+ */
+int read_map(struct reading *reading, const char *section, void *base, struct node *map);
+
+/* True, and reported, when the same key stands before it in its mapping. */
+bool read_is_duplicate(struct reading *reading, const struct node *map, const struct node *key);
+
+/* Is it a mapping? Else that is reported; `what` names it. */
+bool read_is_mapping(struct reading *reading, const char *what, const struct node *node);
+
+/* The `actions` of the file into reading->drafts. 0 or FAIL_MEMORY. */
+int read_actions(struct reading *reading, struct node *map);
+
+/* Of the kinds that only actions and fields have. 0 or FAIL_MEMORY. */
+int value_read_of_action(struct reading *reading, const struct setting *setting, void *member,
+			 struct node *node);
+
+/* What `node` says as JSON, in the settings' memory. 0, FAIL_MEMORY; else reported. */
+int value_json(struct reading *reading, const struct node *node, struct json_value **out_value);
+
+/* Combinations of one field's rules that cannot be, with its siblings read. 0 or FAIL_MEMORY. */
+int check_field(struct reading *reading, struct field_draft *draft,
+		const struct field_list *beside);
+
+/* Put the drafts together as settings->actions, and check them. 0 or FAIL_MEMORY. */
+int check_actions(struct reading *reading);
 
 /*
  * Read what `node` says into the member of `base` that `setting` names. Wrong values are
@@ -85,6 +179,6 @@ void value_report(struct reading *reading, const struct setting *setting, struct
  */
 void check_upstream(struct reading *reading, struct settings_upstream *upstream,
 		    const struct node *key);
-void check_settings(struct reading *reading);
+int check_settings(struct reading *reading);
 
 #endif

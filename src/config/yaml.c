@@ -15,26 +15,59 @@
 
 #include <yaml.h>
 
+enum { DEPTH_MAX = YAML_FOREIGN_DEPTH_MAX, ANCHORS_MAX = 1024 };
+
+/* What a document takes. */
+struct rules {
+	size_t depth, nodes;
+	const char *mend_depth, *mend_nodes;
+	bool is_foreign; /* anchors, aliases and tags are taken */
+};
+
+static const struct rules rules_of_settings = {
+	.depth = SETTINGS_DEPTH_MAX,
+	.nodes = SETTINGS_NODES_MAX,
+	.mend_depth = "no setting lies deeper than a few levels",
+	.mend_nodes = "a configuration has 65536 at most",
+};
+
+static const struct rules rules_of_foreign = {
+	.depth = YAML_FOREIGN_DEPTH_MAX,
+	.nodes = YAML_FOREIGN_NODES_MAX,
+	.mend_depth = "a document has 128 levels at most",
+	.mend_nodes = "a document has a million at most",
+	.is_foreign = true,
+};
+
+struct anchor {
+	struct str name;
+	const struct node *node;
+};
+
 struct builder {
+	const struct rules *rules;
 	const char *name;
 	struct str text;
 	struct arena *mem;
 	struct settings_report *report;
 	struct node *root;
-	struct node *open[SETTINGS_DEPTH_MAX]; /* containers, outermost first */
-	struct node *key[SETTINGS_DEPTH_MAX];  /* of a mapping: the key that waits for a value */
+	struct node *open[DEPTH_MAX]; /* containers, outermost first */
+	struct node *key[DEPTH_MAX];  /* of a mapping: the key that waits for a value */
 	size_t depth;
 	size_t nodes;
+	struct anchor *anchors; /* room for ANCHORS_MAX, taken with the first */
+	size_t anchor_count;
 	bool is_done; /* the stream has ended */
 };
 
 static int next_event(struct builder *builder, yaml_parser_t *parser);
 static int take_event(struct builder *builder, const yaml_event_t *event);
 
-int yaml_read(struct str text, const char *name, struct arena *mem, struct settings_report *report,
-	      struct node **out_root)
+static int read_under(const struct rules *rules, struct str text, const char *name,
+		      struct arena *mem, struct settings_report *report, struct node **out_root)
 {
-	struct builder builder = {.name = name, .text = text, .mem = mem, .report = report};
+	struct builder builder = {
+		.rules = rules, .name = name, .text = text, .mem = mem, .report = report};
 	yaml_parser_t parser;
 	int r = 0;
 
@@ -54,6 +87,18 @@ int yaml_read(struct str text, const char *name, struct arena *mem, struct setti
 		return fail(FAIL_MEMORY);
 	*out_root = builder.root;
 	return 0;
+}
+
+int yaml_read(struct str text, const char *name, struct arena *mem, struct settings_report *report,
+	      struct node **out_root)
+{
+	return read_under(&rules_of_settings, text, name, mem, report, out_root);
+}
+
+int yaml_read_foreign(struct str text, const char *name, struct arena *mem,
+		      struct settings_report *report, struct node **out_root)
+{
+	return read_under(&rules_of_foreign, text, name, mem, report, out_root);
 }
 
 static struct place place_of(const struct builder *builder, yaml_mark_t mark)
@@ -125,6 +170,8 @@ static int refuse(struct builder *builder, struct place place, const char *what,
 static void refuse_decoration(struct builder *builder, struct place place, const void *anchor,
 			      const void *tag)
 {
+	if (builder->rules->is_foreign)
+		return;
 	if (anchor)
 		refuse(builder, place, "anchors (&name) are not taken here",
 		       "remove it and write the value where it is needed");
@@ -144,7 +191,7 @@ static int hang_key(struct builder *builder, struct node *node)
 	if (node->kind != NODE_SCALAR)
 		return refuse(builder, node->place, "a mapping or list stands where a key belongs",
 			      "write `key: value`, with a single word as the key");
-	if (node->is_plain && str_equal(node->text, STR("<<"))) {
+	if (!builder->rules->is_foreign && node->is_plain && str_equal(node->text, STR("<<"))) {
 		refuse(builder, node->place, "merge keys (<<) are not taken here",
 		       "write the settings out where they belong");
 		node->is_refused = true;
@@ -160,9 +207,9 @@ static int hang(struct builder *builder, struct node *node)
 
 	if (!node)
 		return fail(FAIL_MEMORY);
-	if (++builder->nodes > SETTINGS_NODES_MAX)
+	if (++builder->nodes > builder->rules->nodes)
 		return refuse(builder, node->place, "the file holds too many keys and values",
-			      "a configuration has 16384 at most");
+			      builder->rules->mend_nodes);
 	if (builder->depth == 0) {
 		builder->root = node;
 		return 0;
@@ -179,26 +226,85 @@ static int hang(struct builder *builder, struct node *node)
 	return 0;
 }
 
+/* Remember what a name stands for; a later one of that name wins. */
+static int keep_anchor(struct builder *builder, const yaml_char_t *name, const struct node *node)
+{
+	struct str copy;
+
+	if (!name || !node || !builder->rules->is_foreign)
+		return 0;
+	if (!builder->anchors)
+		builder->anchors = arena_alloc(builder->mem, ANCHORS_MAX * sizeof(struct anchor));
+	copy = arena_str(builder->mem, str_from((const char *)name));
+	if (!builder->anchors || !copy.at)
+		return fail(FAIL_MEMORY);
+	if (builder->anchor_count == ANCHORS_MAX)
+		return refuse(builder, node->place, "there are too many anchors (&name)",
+			      "a document has 1024 at most");
+	builder->anchors[builder->anchor_count++] = (struct anchor){copy, node};
+	return 0;
+}
+
+static bool is_open(const struct builder *builder, const struct node *node)
+{
+	for (size_t i = 0; i < builder->depth; i++) {
+		if (builder->open[i] == node)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * What an alias stands for, with the same children. One that is still open would be inside
+ * itself: that is none.
+ */
+static int hang_copy(struct builder *builder, struct place place, struct str name)
+{
+	const struct node *found = NULL;
+	struct node *copy;
+
+	for (size_t i = builder->anchor_count; !found && i > 0; i--) {
+		if (str_equal(builder->anchors[i - 1].name, name))
+			found = builder->anchors[i - 1].node;
+	}
+	if (!found || is_open(builder, found))
+		return refuse(builder, place, "an alias (*name) stands for nothing",
+			      "put its anchor (&name) before it, and not around it");
+	copy = node_new(builder->mem, found->kind, place, found->text);
+	if (!copy)
+		return fail(FAIL_MEMORY);
+	copy->is_plain = found->is_plain;
+	copy->first = found->first;
+	copy->last = found->last;
+	copy->count = found->count;
+	return hang(builder, copy);
+}
+
 static int take_scalar(struct builder *builder, const yaml_event_t *event)
 {
 	struct place place = place_of(builder, event->start_mark);
 	struct str text = arena_str(builder->mem, str_of((const char *)event->data.scalar.value,
 							 event->data.scalar.length));
 	struct node *node;
+	int r;
 
 	refuse_decoration(builder, place, event->data.scalar.anchor, event->data.scalar.tag);
 	node = text.at ? node_new(builder->mem, NODE_SCALAR, place, text) : NULL;
 	if (node)
 		node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-	return hang(builder, node);
+	r = hang(builder, node);
+	return r == 0 ? keep_anchor(builder, event->data.scalar.anchor, node) : r;
 }
 
 /* The place of an alias stays in the tree, so that nobody misses its key's value. */
 static int take_alias(struct builder *builder, const yaml_event_t *event)
 {
 	struct place place = place_of(builder, event->start_mark);
-	struct node *node = node_new(builder->mem, NODE_SCALAR, place, STR(""));
+	struct node *node;
 
+	if (builder->rules->is_foreign)
+		return hang_copy(builder, place, str_from((const char *)event->data.alias.anchor));
+	node = node_new(builder->mem, NODE_SCALAR, place, STR(""));
 	refuse(builder, place, "aliases (*name) are not taken here",
 	       "write the value out where it is needed");
 	if (node)
@@ -209,14 +315,18 @@ static int take_alias(struct builder *builder, const yaml_event_t *event)
 static int take_container(struct builder *builder, enum node_kind kind, const yaml_event_t *event)
 {
 	struct place place = place_of(builder, event->start_mark);
+	const yaml_char_t *anchor = kind == NODE_LIST ? event->data.sequence_start.anchor
+						      : event->data.mapping_start.anchor;
 	struct node *node = node_new(builder->mem, kind, place, STR(""));
 	int r = hang(builder, node);
 
+	if (r == 0)
+		r = keep_anchor(builder, anchor, node);
 	if (r != 0)
 		return r;
-	if (builder->depth == SETTINGS_DEPTH_MAX)
+	if (builder->depth == builder->rules->depth)
 		return refuse(builder, place, "this is nested too deeply",
-			      "no setting lies deeper than a few levels");
+			      builder->rules->mend_depth);
 	builder->key[builder->depth] = NULL;
 	builder->open[builder->depth++] = node;
 	return 0;

@@ -42,6 +42,16 @@ struct node {
 int yaml_read(struct str text, const char *name, struct arena *mem, struct settings_report *report,
 	      struct node **out_root);
 
+enum { YAML_FOREIGN_DEPTH_MAX = 128, YAML_FOREIGN_NODES_MAX = 1000000 };
+
+/*
+ * The same for a document that is not ours: anchors and aliases are taken, tags are ignored,
+ * merge keys are keys. A node may then hang below several others, so a walk down the tree
+ * needs a bound of its own. Bounds: YAML_FOREIGN_DEPTH_MAX as written, YAML_FOREIGN_NODES_MAX.
+ */
+int yaml_read_foreign(struct str text, const char *name, struct arena *mem,
+		      struct settings_report *report, struct node **out_root);
+
 /* A new node without children; NULL without memory. */
 struct node *node_new(struct arena *mem, enum node_kind kind, struct place place, struct str text);
 

@@ -33,12 +33,20 @@ struct command_faults {
 
 /*
  * Check `body` (a whole JSON tree) against `action` and append the canonical command to `out`.
- * 0, COMMAND_REFUSED, FAIL_MEMORY, FAIL_LIMIT. Every string of the faults lives in `mem`.
+ * A `body` of NULL is none at all. 0, COMMAND_REFUSED (nothing appended), FAIL_MEMORY, FAIL_LIMIT
+ * (both may leave a part in `out`). Every string of the faults lives in `mem`.
+ *
+ * Left out, though checked: fields that the server assigns, and the token where the action finds
+ * it in the body (it need not be a declared field; the objects around it do). An object or array
+ * without `fields` takes whatever is in it.
  */
 int command_read(const struct action *action, const struct json_value *body, struct arena *mem,
 		 struct buf *out, struct command_faults *out_faults);
 
-/* The JSON Schema (draft 2020-12) of an action's command. */
+/*
+ * The JSON Schema (draft 2020-12) of an action's command. It may let through what command_read()
+ * refuses (digits of a currency), never the other way round.
+ */
 void command_schema(struct json_writer *json, const struct action *action);
 
 #endif

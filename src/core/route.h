@@ -30,7 +30,10 @@ struct route {
 	bool has_slash; /* it ends in one, and so must the path */
 };
 
-/* Read a pattern: 0, ROUTE_WRONG with *out_detail (a constant sentence), FAIL_MEMORY. */
+/*
+ * Read a pattern, without the method: 0, ROUTE_WRONG with *out_detail (a sentence, constant or
+ * in `mem`), FAIL_MEMORY. Everything of the route lives in `mem`.
+ */
 int route_read(struct str pattern, struct arena *mem, struct route *out_route,
 	       const char **out_detail);
 
@@ -38,7 +41,8 @@ int route_read(struct str pattern, struct arena *mem, struct route *out_route,
  * values in order, as they stand in the path; may be NULL. */
 bool route_matches(const struct route *route, struct str path, struct str *values);
 
-/* < 0: a is more specific; > 0: b is; 0: neither. */
+/* < 0: a is more specific; > 0: b is; 0: neither, or no path could match both. Not an order to
+ * sort by. */
 int route_compare(const struct route *a, const struct route *b);
 
 /* Is there a path that both match, while neither is more specific? */

@@ -1,0 +1,269 @@
+/*
+ * Actions, put together and compared with what else the file says.
+ *
+ * By now the whole file has been read, whatever the order of its parts. An action that has
+ * been reported already is taken along, so that others can be compared with it; a rule that
+ * looks at a value which was refused stays silent.
+ */
+#include "config/table.h"
+
+#include "base/err.h"
+
+static struct place place_of(const struct action_draft *draft, const char *path)
+{
+	const struct node *node = node_at(draft->key->value, path);
+
+	return node ? node->place : draft->key->place;
+}
+
+static bool is_given(const struct action_draft *draft, const char *path)
+{
+	return node_at(draft->key->value, path) != NULL;
+}
+
+/* Was its value reported? Then nothing is said of what follows from it. */
+static bool is_refused(const struct action_draft *draft, const char *path)
+{
+	const struct node *node = node_at(draft->key->value, path);
+
+	return node && node->is_refused;
+}
+
+/* The file says which fields it has, and they could be read. */
+static bool knows_fields(const struct action_draft *draft)
+{
+	return !draft->action.has_fields || draft->action.fields;
+}
+
+/* An upstream that stands in the file and was refused has been reported. */
+static void find_upstream(struct reading *reading, struct action_draft *draft)
+{
+	struct settings *settings = reading->settings;
+	const struct node *upstreams = node_at(reading->root, "upstreams");
+	struct str name = draft->upstream.len > 0 ? draft->upstream : STR("default");
+	char shown[QUOTE_SIZE];
+
+	for (size_t i = 0; i < settings->upstream_count; i++) {
+		if (str_equal(settings->upstreams[i].name, name)) {
+			draft->action.upstream = i;
+			return;
+		}
+	}
+	if (draft->upstream.len == 0 || node_key(upstreams, name))
+		return;
+	report_add(reading->report, place_of(draft, "upstream"),
+		   "declare it below upstreams, or name one that is there",
+		   "there is no upstream `%s`", quote(shown, name));
+}
+
+static void take_statuses(struct reading *reading, struct action_draft *draft)
+{
+	const struct status_classes *general = &reading->settings->statuses;
+	struct status_classes *own = &draft->action.statuses;
+	bool has_not_sent = is_given(draft, "statuses.not_sent");
+	bool has_unknown = is_given(draft, "statuses.unknown");
+
+	draft->action.has_statuses = has_not_sent || has_unknown;
+	if (!draft->action.has_statuses)
+		return;
+	if (!has_not_sent)
+		memcpy(own->not_sent, general->not_sent, sizeof(own->not_sent));
+	if (!has_unknown)
+		memcpy(own->unknown, general->unknown, sizeof(own->unknown));
+	for (int status = 100; status < 600; status++) {
+		if (status_class_has(own->not_sent, status) &&
+		    status_class_has(own->unknown, status))
+			report_add(reading->report,
+				   place_of(draft,
+					    has_unknown ? "statuses.unknown" : "statuses.not_sent"),
+				   "list it in one of them; a list that the action lacks is the "
+				   "general one",
+				   "%d is in not_sent and in unknown of this action", status);
+	}
+}
+
+/* Is the member that the first part of a JSON pointer names declared? */
+static bool has_field_at(const struct action *action, struct str pointer)
+{
+	struct str first = str_from_index(pointer, 1);
+
+	first.len = str_find(first, '/');
+	for (size_t i = 0; i < action->field_count; i++) {
+		if (str_equal(action->fields[i].name, first))
+			return true;
+	}
+	return false;
+}
+
+/* The token itself need not be declared, what lies around it must be. */
+static bool is_inside(struct str pointer)
+{
+	return str_find(str_from_index(pointer, 1), '/') + 1 < pointer.len;
+}
+
+static void check_token_in_body(struct reading *reading, struct action_draft *draft)
+{
+	const struct action *action = &draft->action;
+	bool is_escaped = str_find(action->token_pointer, '~') < action->token_pointer.len;
+
+	if (!is_given(draft, "token.pointer")) {
+		report_add(reading->report, place_of(draft, "token.from"),
+			   "add pointer: /request_id, with the name that it has",
+			   "the token is in the body, and nothing says where");
+		return;
+	}
+	if (is_refused(draft, "token.pointer") || !knows_fields(draft))
+		return;
+	if (action->has_fields && !action->keeps_unknown && !is_escaped &&
+	    is_inside(action->token_pointer) && !has_field_at(action, action->token_pointer))
+		report_add(
+			reading->report, place_of(draft, "token.pointer"),
+			"declare it below fields, with type: object",
+			"token.pointer leads into a field that is not declared, so every command "
+			"with a token would be refused");
+}
+
+static void check_token(struct reading *reading, struct action_draft *draft)
+{
+	const struct action *action = &draft->action;
+
+	if (action->is_natural && is_given(draft, "token")) {
+		report_add(reading->report, place_of(draft, "natural"), "remove one of the two",
+			   "a natural action needs no token, so nothing can say where it is");
+		return;
+	}
+	if (is_refused(draft, "token.from") || is_refused(draft, "token"))
+		return;
+	if (draft->token_from == DRAFT_BODY)
+		check_token_in_body(reading, draft);
+	else if (is_given(draft, "token.pointer"))
+		report_add(reading->report, place_of(draft, "token.pointer"),
+			   "add from: body beside it, or remove it",
+			   "token.pointer has no use while the token is in the header");
+}
+
+static void check_headers(struct reading *reading, struct action_draft *draft)
+{
+	const struct node *list = node_at(draft->key->value, "headers");
+
+	if (!list || list->kind != NODE_LIST)
+		return;
+	for (const struct node *item = list->first; item; item = item->next) {
+		if (str_equal_nocase(item->text, reading->settings->tokens.header))
+			report_add(
+				reading->report, item->place, "remove it",
+				"headers lists the one that holds the token, which is never part "
+				"of the fingerprint");
+	}
+}
+
+/* A field that people may be shown under that name; false, and reported, when there is none. */
+static void check_summary_name(struct reading *reading, struct action_draft *draft, struct str name)
+{
+	const struct action *action = &draft->action;
+	char shown[QUOTE_SIZE];
+
+	for (size_t i = 0; i < action->field_count; i++) {
+		if (!str_equal(action->fields[i].name, name))
+			continue;
+		if (action->fields[i].is_secret)
+			report_add(reading->report, place_of(draft, "summary"),
+				   "leave it out of the summary",
+				   "the summary would show {%s}, which is secret",
+				   quote(shown, name));
+		return;
+	}
+	for (size_t i = 0; i < action->route.count; i++) {
+		if (action->route.segments[i].is_parameter &&
+		    str_equal(action->route.segments[i].text, name))
+			return;
+	}
+	report_add(reading->report, place_of(draft, "summary"),
+		   "name a field of the action or a parameter of its route",
+		   "the summary names {%s}, which is not declared", quote(shown, name));
+}
+
+static void check_summary(struct reading *reading, struct action_draft *draft)
+{
+	struct str rest = draft->action.summary;
+	size_t open = str_find(rest, '{');
+
+	while (open < rest.len) {
+		size_t close;
+
+		rest = str_from_index(rest, open + 1);
+		close = str_find(rest, '}');
+		if (close == rest.len) {
+			report_add(reading->report, place_of(draft, "summary"), "close it: {field}",
+				   "the summary has a { without its }");
+			return;
+		}
+		check_summary_name(reading, draft, str_of(rest.at, close));
+		rest = str_from_index(rest, close + 1);
+		open = str_find(rest, '{');
+	}
+}
+
+/* Routes that could take one and the same request, neither before the other. */
+static void check_routes(struct reading *reading, const struct action_draft *later)
+{
+	const struct action *action = &later->action;
+
+	for (const struct action_draft *draft = reading->drafts; draft != later; draft++) {
+		const struct action *other = &draft->action;
+		struct place place = place_of(draft, "route");
+
+		if (other->route.pattern.len == 0 || !str_equal(other->method, action->method) ||
+		    !route_overlaps(&other->route, &action->route))
+			continue;
+		report_add(reading->report, place_of(later, "route"),
+			   "make one of the two paths more specific, or merge the actions",
+			   "the route of %s takes requests that the route of %s takes too (line "
+			   "%zu, column %zu)",
+			   action->name.at, other->name.at, place.line, place.column);
+		return;
+	}
+}
+
+static void put_together(struct action_draft *draft)
+{
+	struct action *action = &draft->action;
+
+	action->fields = draft->fields.fields;
+	action->field_count = draft->fields.count;
+	action->has_fields = is_given(draft, "fields");
+	action->keeps_unknown = draft->unknown_fields == DRAFT_KEEP;
+}
+
+static void check_action(struct reading *reading, struct action_draft *draft)
+{
+	put_together(draft);
+	find_upstream(reading, draft);
+	if (draft->action.method.len > 0)
+		check_routes(reading, draft);
+	if (is_given(draft, "unknown_fields") && !draft->action.has_fields)
+		report_add(reading->report, place_of(draft, "unknown_fields"),
+			   "declare fields, or remove it",
+			   "unknown_fields has no use without fields: any body is taken");
+	take_statuses(reading, draft);
+	check_token(reading, draft);
+	check_headers(reading, draft);
+	if (knows_fields(draft) && !is_refused(draft, "route"))
+		check_summary(reading, draft);
+}
+
+int check_actions(struct reading *reading)
+{
+	struct settings *settings = reading->settings;
+
+	settings->actions = arena_zalloc(&settings->mem,
+					 (reading->draft_count + 1) * sizeof(*settings->actions));
+	if (!settings->actions)
+		return fail(FAIL_MEMORY);
+	for (size_t i = 0; i < reading->draft_count; i++) {
+		check_action(reading, &reading->drafts[i]);
+		settings->actions[i] = reading->drafts[i].action;
+	}
+	settings->action_count = reading->draft_count;
+	return 0;
+}

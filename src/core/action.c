@@ -1,0 +1,29 @@
+/* The names of the types of fields, as a configuration writes them. */
+#include "core/action.h"
+
+#include "base/err.h"
+
+static const char *const names[FIELD_TYPE_COUNT] = {
+	[FIELD_STRING] = "string",	 [FIELD_INTEGER] = "integer",
+	[FIELD_DECIMAL] = "decimal",	 [FIELD_BOOLEAN] = "boolean",
+	[FIELD_MONEY] = "money",	 [FIELD_REFERENCE] = "reference",
+	[FIELD_TIMESTAMP] = "timestamp", [FIELD_OBJECT] = "object",
+	[FIELD_ARRAY] = "array",	 [FIELD_ANY] = "any",
+};
+
+const char *field_type_name(enum field_type type)
+{
+	require(type < FIELD_TYPE_COUNT);
+	return names[type];
+}
+
+bool field_type_from(struct str name, enum field_type *out_type)
+{
+	for (size_t i = 0; i < FIELD_TYPE_COUNT; i++) {
+		if (str_equal(name, str_from(names[i]))) {
+			*out_type = (enum field_type)i;
+			return true;
+		}
+	}
+	return false;
+}
