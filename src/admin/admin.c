@@ -7,7 +7,6 @@
 #include "base/err.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { ADMIN_CONNECTIONS = 256, ADMIN_MEMORY = 8 * 1024 * 1024, ANSWER_MAX = 4 * 1024 * 1024 };
 
@@ -22,17 +21,10 @@ void admin_answer_text(struct exchange *exchange, int status, struct str text)
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	struct buf headers, body;
+	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
-	buf_init(&headers, ANSWER_MAX);
-	buf_init(&body, ANSWER_MAX);
-	problem_headers(&headers, &facts);
-	if (problem == PROBLEM_UNAUTHENTICATED)
-		http_write_field(&headers, STR("WWW-Authenticate"), STR("Bearer"));
-	problem_write(&body, &facts);
-	exchange_answer(exchange, problem_status(&facts), buf_str(&headers), buf_str(&body));
-	buf_fini(&headers);
-	buf_fini(&body);
+	problem_answer(exchange, &facts,
+		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n") : STR(""), NULL);
 }
 
 static void finished(struct exchange *exchange, enum delivery delivery)
@@ -90,12 +82,7 @@ static void begin(struct service *service, struct exchange *exchange)
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
 		   struct buf *body)
 {
-	const struct problem_facts facts = {
-		.problem = problem_of_status(refusal->status),
-		.status = refusal->status,
-		.detail = refusal->detail,
-		.after_s = -1,
-	};
+	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	problem_headers(headers, &facts);
 	problem_write(body, &facts);

@@ -12,8 +12,6 @@
 #include "gate/headers.h"
 #include "gate/problem.h"
 
-#include "base/err.h"
-
 enum {
 	PASS_UPLOAD_MAX = 256 * 1024,  /* bytes from the client that wait for the service */
 	PASS_UPLOAD_HIGH = 128 * 1024, /* over it, the client is paused */
@@ -76,17 +74,12 @@ static void end_if_over(struct pass *pass)
 static void answer_problem(struct pass *pass, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	struct buf headers, body;
+	struct buf lines;
 
-	buf_init(&headers, PASS_LINES_MAX);
-	buf_init(&body, PASS_LINES_MAX);
-	problem_headers(&headers, &facts);
-	http_write_field(&headers, STR("X-Request-Id"), pass->request_id);
-	problem_write(&body, &facts);
-	metrics_add(&pass->worker->metrics.problems[problem], 1);
-	exchange_answer(pass->exchange, problem_status(&facts), buf_str(&headers), buf_str(&body));
-	buf_fini(&headers);
-	buf_fini(&body);
+	buf_init(&lines, PASS_LINES_MAX);
+	http_write_field(&lines, STR("X-Request-Id"), pass->request_id);
+	problem_answer(pass->exchange, &facts, buf_str(&lines), &pass->worker->metrics);
+	buf_fini(&lines);
 }
 
 /* The client's side. */

@@ -5,9 +5,14 @@
 
 #include "base/err.h"
 #include "config/settings.h"
+#include "gate/metrics.h"
 #include "json/json.h"
 
 #include <stdio.h>
+
+enum { ANSWER_PART_MAX = 256 * 1024 }; /* of its lines, and of its body */
+
+_Static_assert((int)PROBLEM_COUNT <= (int)METRICS_PROBLEMS, "every problem has its counter");
 
 static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NONE] = {"none", 500, "No problem", ADVICE_STOP, 0, NULL},
@@ -205,6 +210,36 @@ void problem_headers(struct buf *headers, const struct problem_facts *facts)
 				    "Link: </.counterfoil/help>; rel=\"describedby\"\r\n"));
 	if (wait_of(facts) > 0)
 		buf_printf(headers, "Retry-After: %d\r\n", wait_of(facts));
+}
+
+void problem_answer(struct exchange *exchange, const struct problem_facts *facts,
+		    struct str more_headers, struct metrics *metrics)
+{
+	struct buf headers, body;
+
+	buf_init(&headers, ANSWER_PART_MAX);
+	buf_init(&body, ANSWER_PART_MAX);
+	problem_headers(&headers, facts);
+	buf_append_str(&headers, more_headers);
+	problem_write(&body, facts);
+	if (metrics)
+		metrics_add(&metrics->problems[facts->problem], 1);
+	if (headers.is_spoiled || body.is_spoiled)
+		exchange_abort(exchange);
+	else
+		exchange_answer(exchange, problem_status(facts), buf_str(&headers), buf_str(&body));
+	buf_fini(&headers);
+	buf_fini(&body);
+}
+
+struct problem_facts problem_of_refusal(const struct http_refusal *refusal)
+{
+	return (struct problem_facts){
+		.problem = problem_of_status(refusal->status),
+		.status = refusal->status,
+		.detail = refusal->detail,
+		.after_s = -1,
+	};
 }
 
 enum problem problem_of_status(int status)

@@ -8,8 +8,6 @@
 #include "gate/headers.h"
 #include "gate/request.h"
 
-#include "base/err.h"
-
 static void call_head(struct call *call);
 static bool call_data(struct call *call, struct str piece);
 static void call_done(struct call *call, enum sending sending);

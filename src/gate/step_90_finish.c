@@ -8,8 +8,6 @@
  */
 #include "gate/request.h"
 
-#include "base/err.h"
-
 static void finish_call(struct request *request)
 {
 	call_fini(&request->call);

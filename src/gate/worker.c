@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 enum {
-	REFUSAL_MAX = 8 * 1024,
 	EXCHANGE_FIXED_MEMORY = 256 * 1024,
 	CLOSE_AFTER_MS = 1000, /* from giving the calls up to closing their clients' connections */
 };
@@ -218,12 +217,7 @@ static void refuse(struct service *service, const struct http_refusal *refusal, 
 		   struct buf *body)
 {
 	struct worker *worker = list_entry(service, struct worker, service);
-	const struct problem_facts facts = {
-		.problem = problem_of_status(refusal->status),
-		.status = refusal->status,
-		.detail = refusal->detail,
-		.after_s = -1,
-	};
+	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	metrics_add(&worker->metrics.problems[facts.problem], 1);
 	problem_headers(headers, &facts);
