@@ -11,6 +11,7 @@
 
 #include "gate/headers.h"
 #include "gate/problem.h"
+#include "gate/request_line.h"
 
 enum {
 	PASS_UPLOAD_MAX = 256 * 1024,  /* bytes from the client that wait for the service */
@@ -32,22 +33,14 @@ struct pass {
 
 static void log_pass(const struct pass *pass)
 {
-	const struct exchange *exchange = pass->exchange;
 	const struct gate *gate = pass->worker->gate;
 	struct log_line line;
 
 	if (!pass->generation->settings->log.requests)
 		return;
-	log_begin(&line, gate->log, LOG_INFO, "request");
-	log_str(&line, "method", exchange->request.method);
-	log_str(&line, "path", exchange->request.parts.path);
-	log_int(&line, "status", exchange->status);
+	request_line_begin(&line, gate, pass->exchange);
 	log_bool(&line, "protected", false);
-	log_str(&line, "request_id", pass->request_id);
-	log_text(&line, "client", exchange->peer);
-	log_int(&line, "bytes_in", (int64_t)exchange->body.seen);
-	log_int(&line, "bytes_out", (int64_t)exchange->answer_bytes);
-	log_int(&line, "duration_us", env_monotonic_us(gate->env) - exchange->began_us);
+	request_line_traffic(&line, gate, pass->exchange, pass->request_id);
 	log_bool(&line, "delivered", pass->delivery == DELIVERY_DONE);
 	log_end(&line);
 }
