@@ -77,7 +77,6 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		.env = &env_machine,
 		.config_file = config_file,
 		.overrides = *overrides,
-		.started_ms = env_wall_ms(&env_machine),
 		.worker_count = settings->threads,
 	};
 	waiting_room_init(&gate->waiting);

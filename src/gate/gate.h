@@ -53,7 +53,6 @@ struct generation {
 struct worker {
 	struct station station;
 	struct gate *gate;
-	unsigned index;
 	struct service service;
 	struct server server;
 	struct generation *generation; /* the newest */
@@ -96,7 +95,6 @@ struct gate {
 	atomic_uint drained_workers;
 	atomic_bool is_draining;
 	bool has_given_up;    /* the time for draining is over; the control thread's */
-	int64_t started_ms;   /* Unix time */
 	uint64_t interrupted; /* operations that a former gate left running */
 	char listen_text[64]; /* the data listener's address as bound */
 };

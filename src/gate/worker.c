@@ -272,7 +272,6 @@ int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 	int r;
 
 	worker->gate = gate;
-	worker->index = index;
 	worker->service = (struct service){.begin = begin, .refuse = refuse};
 	*why = "out of memory";
 	r = station_init(&worker->station, gate);

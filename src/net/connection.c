@@ -132,7 +132,6 @@ static void end_connection(struct connection *connection, bool with_reset)
 	connection->phase = PHASE_CLOSED;
 	connection->exchange = NULL;
 	connection->server->counters.open--;
-	connection->server->counters.closed++;
 	loop_task_cancel(&connection->pump);
 	if (!with_reset || uv_tcp_close_reset(&connection->tcp, (uv_close_cb)free_connection) != 0)
 		uv_close((uv_handle_t *)&connection->tcp, free_connection);

@@ -110,7 +110,7 @@ struct server_limits {
 };
 
 struct server_counters {
-	uint64_t accepted, refused_full, refused_messages, timed_out, closed;
+	uint64_t accepted, refused_full, refused_messages, timed_out;
 	uint64_t open; /* now */
 };
 
