@@ -40,7 +40,7 @@ enum step step_send_start(struct request *request)
 		.body = exchange->body_text,
 		.has_body = exchange->body_text.len || exchange->request.framing != HTTP_NO_BODY ||
 			    str_equal(exchange->request.method, STR("POST")),
-		.is_once = true,
+		.has_total_timeout = true,
 		.is_spoiled = request->call_headers.is_spoiled,
 	};
 	call_start(request->generation->clients[0], &request->call);

@@ -133,7 +133,7 @@ static void a_streamed_body_waits_for_its_next_piece(void **state)
 	trial_init(&trial, world, "POST", "/");
 	trial.call.is_streamed = true;
 	trial.call.body_length = -1;
-	trial.call.is_once = false;
+	trial.call.has_total_timeout = false;
 	trial.is_upload_open = true;
 	trial.upload = "abcd";
 	start(&trial);
@@ -161,7 +161,7 @@ static void a_streamed_body_that_breaks_ends_the_call(void **state)
 	trial_init(&trial, world, "POST", "/");
 	trial.call.is_streamed = true;
 	trial.call.body_length = 10;
-	trial.call.is_once = false;
+	trial.call.has_total_timeout = false;
 	trial.is_upload_open = true;
 	trial.upload = "ab";
 	start(&trial);
