@@ -110,6 +110,14 @@ int gate_start(struct gate *gate, char *why, size_t why_size);
 void gate_run(struct gate *gate);
 void gate_close(struct gate *gate);
 
+/* The part of one worker; at least one. */
+static inline size_t gate_share(size_t whole, unsigned workers)
+{
+	size_t part = (whole + workers - 1) / workers;
+
+	return part ? part : 1;
+}
+
 static inline const struct settings *gate_settings(const struct gate *gate)
 {
 	return gate->hold->settings;
@@ -133,6 +141,12 @@ void worker_give_up(struct worker *worker);
 void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 
+/*
+ * generation.c, all on the worker's own loop. New: takes `hold`, also on failure (NULL: no
+ * memory). Hold and drop: a request begins, and ends; a retired one goes with its last request.
+ */
+struct generation *generation_new(struct worker *worker, struct settings_hold *hold);
+void generation_free(struct generation *generation);
 void generation_hold(struct generation *generation);
 void generation_drop(struct generation *generation);
 
