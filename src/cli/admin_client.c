@@ -6,7 +6,6 @@
  */
 #include "cli/admin_client.h"
 
-#include "base/err.h"
 #include "cli/terminal.h"
 #include "config/settings.h"
 

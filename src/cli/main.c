@@ -4,7 +4,6 @@
  * To add a command: a file cmd_NAME.c with a `struct command`, its declaration in command.h,
  * its place in the table below.
  */
-#include "base/err.h"
 #include "cli/command.h"
 #include "commit.h"
 

@@ -94,6 +94,16 @@ static void write_u64(uint8_t *at, uint64_t value)
 		at[i] = (uint8_t)value;
 }
 
+bool ledger_column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash)
+{
+	const void *bytes = sqlite3_column_blob(row, column);
+
+	if (!bytes || sqlite3_column_bytes(row, column) != TOKEN_HASH)
+		return false;
+	memcpy(out_hash->bytes, bytes, TOKEN_HASH);
+	return true;
+}
+
 int64_t id_op(const struct operation_id *id)
 {
 	return (int64_t)read_u64(id->bytes);
