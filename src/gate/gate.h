@@ -53,19 +53,25 @@ struct generation {
 struct worker {
 	struct station station;
 	struct gate *gate;
+
+	/* serving */
 	struct service service;
 	struct server server;
 	struct generation *generation; /* the newest */
 	struct list generations;       /* with those that still have requests */
+	unsigned requests;	       /* not ended, over all generations */
 	struct metrics metrics;
-	unsigned requests; /* not ended, over all generations */
-	struct loop_sweeper sweeper;
-	struct loop_post reload; /* the control thread's */
-	struct settings_hold *next_hold;
-	atomic_bool is_reloading;
-	struct loop_post drain, give_up, stop; /* one may come on the heels of another */
-	struct loop_timer close;	       /* given up: ends what is still connected */
-	bool is_draining, is_drained;
+	struct loop_sweeper sweeper; /* brings the metrics up to date */
+
+	/* what the control thread asks for; each may come on the heels of another */
+	struct loop_post reload, drain, give_up, stop;
+	struct settings_hold *next_hold; /* of the reload */
+	atomic_bool is_reloading;	 /* until it is done */
+
+	/* ending */
+	bool is_draining;
+	bool is_drained;	 /* and counted in gate->drained_workers */
+	struct loop_timer close; /* given up: ends what is still connected */
 };
 
 struct janitor {
@@ -77,26 +83,31 @@ struct janitor {
 };
 
 struct gate {
+	/* for every thread */
 	const struct env *env;
 	struct log *log;
 	struct store *store;
 	struct waiting_room waiting;
-	struct settings_hold *hold; /* the newest; the control thread's */
-	const char *config_file;    /* NULL: none */
-	struct settings_override overrides;
+	struct worker *workers;
+	unsigned worker_count;
+	atomic_bool is_draining;
+	atomic_uint drained_workers;
 
+	/* the control thread's */
 	struct station control;
 	struct janitor janitor;
+	struct settings_hold *hold; /* the newest */
+	const char *config_file;    /* NULL: none */
+	struct settings_override overrides;
+	unsigned started_workers;
+	char listen_text[64];	/* the data listener's address as bound */
+	uint64_t interrupted;	/* operations that a former gate left running */
 	uv_signal_t signals[3]; /* TERM, INT, HUP */
+
+	/* the same, draining */
 	struct loop_timer drain_timer;
 	int64_t drain_until_ms; /* monotonic */
-	struct worker *workers;
-	unsigned worker_count, started_workers;
-	atomic_uint drained_workers;
-	atomic_bool is_draining;
-	bool has_given_up;    /* the time for draining is over; the control thread's */
-	uint64_t interrupted; /* operations that a former gate left running */
-	char listen_text[64]; /* the data listener's address as bound */
+	bool has_given_up;	/* the time for draining is over */
 };
 
 /*

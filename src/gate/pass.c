@@ -49,11 +49,11 @@ static void end_if_over(struct pass *pass)
 {
 	struct generation *generation = pass->generation;
 	struct metrics *metrics = &pass->worker->metrics;
-	int class = pass->exchange->status / 100;
+	int class = pass->exchange->status / 100; /* 0: none was sent */
 
 	if (pass->is_call_open || !pass->is_finished)
 		return;
-	metrics_add(&metrics->passed[class >= 1 && class <= 5 ? class : 0], 1);
+	metrics_add(&metrics->passed[class < METRICS_CLASSES ? class : 0], 1);
 	if (pass->delivery == DELIVERY_FAILED)
 		metrics_add(&metrics->passed_broken, 1);
 	log_pass(pass);
