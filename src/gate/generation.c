@@ -90,7 +90,7 @@ struct generation *generation_new(struct worker *worker, struct settings_hold *h
 
 	if (generation)
 		generation->clients =
-			calloc(hold->settings->upstream_count, sizeof(*generation->clients));
+			calloc(hold->settings->upstream_count, sizeof(struct client *));
 	if (!generation || !generation->clients) {
 		free(generation);
 		settings_hold_drop(hold);

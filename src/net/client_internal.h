@@ -42,8 +42,8 @@ struct client {
 
 /* Have the loop watch what the multi handle wants watched. Both are there. */
 void client_watch_init(struct client *client);
-/* For easy handles: the socket's watch goes with it. */
-int client_socket_closed(void *client, curl_socket_t socket);
+/* For easy handles, whose `owner` is the client: the socket's watch goes with it. */
+int client_socket_closed(void *owner, curl_socket_t socket);
 
 /* An easy handle with all fixed options; NULL without memory. */
 CURL *client_take_handle(struct client *client);
