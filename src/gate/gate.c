@@ -63,7 +63,7 @@ static void raise_file_limit(struct gate *gate)
 	log_int(&line, "wanted", (int64_t)wanted);
 	log_text(&line, "what",
 		 "limits.max_connections is more than the system lets this process open; "
-		 "raise the limit on open files (ulimit -n, LimitNOFILE)");
+		 "raise the limit on open files (ulimit -n, LimitNOFILE), or lower the setting");
 	log_end(&line);
 }
 
