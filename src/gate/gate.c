@@ -95,6 +95,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	return open_store(gate, why, why_size);
 }
 
+static void take_signals(struct gate *gate);
+
 int gate_start(struct gate *gate, char *why, size_t why_size)
 {
 	const struct settings_address *listen = &gate_settings(gate)->listen;
@@ -115,6 +117,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 	}
 	address_format((struct sockaddr *)&address, gate->listen_text);
 	janitor_start(gate);
+	take_signals(gate);
 	return 0;
 }
 
@@ -239,7 +242,7 @@ static void on_signal(uv_signal_t *handle, int signal)
 		drain(gate);
 }
 
-void gate_run(struct gate *gate)
+static void take_signals(struct gate *gate)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -248,6 +251,10 @@ void gate_run(struct gate *gate)
 		gate->signals[i].data = gate;
 		uv_signal_start(&gate->signals[i], on_signal, signals[i]);
 	}
+}
+
+void gate_run(struct gate *gate)
+{
 	loop_run(&gate->control.loop);
 }
 

@@ -1,11 +1,12 @@
 """SIGTERM and SIGHUP: ending well, and changing one's mind without ending."""
 import concurrent.futures
+import subprocess
 import time
 
 import pytest
 
 from harness.client import Closed
-from harness.gate import config
+from harness.gate import BINARY, config
 from harness.upstream import Hold, answer, hang, held
 
 
@@ -178,3 +179,16 @@ def quietly(function, *args):
         return function(*args)
     except (Closed, OSError):
         return None
+
+
+def test_signals_count_from_the_first_line_on(tmp_path, upstream):
+    # Shows that whoever has read where the gate is can also tell it to end, and gets an orderly end.
+    for n in range(20):
+        gate = subprocess.Popen(
+            [BINARY, 'serve', '--upstream', upstream.url, '--listen', '127.0.0.1:0',
+             '--admin', '127.0.0.1:0', '--data', tmp_path / 'data'],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        assert b'gate on' in gate.stdout.readline()
+        gate.terminate()
+        assert gate.wait(15) == 0, n
+        gate.stdout.close()
