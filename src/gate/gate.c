@@ -156,6 +156,8 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	gate->hold = hold;
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
+	if (gate->on_reload)
+		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
 	settings_hold_drop(old);
 	log_note(gate->log, LOG_INFO, "reloaded", "file", gate->config_file);

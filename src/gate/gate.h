@@ -35,8 +35,9 @@ int station_init(struct station *station, struct gate *gate);
 /* Settings that several workers hold, with what was read from the files they name. */
 struct settings_hold {
 	struct settings *settings;
-	struct tls_context *tls; /* of the data listener; NULL: plain */
-	atomic_uint holders;	 /* freed with the last one */
+	struct tls_context *tls;       /* of the data listener; NULL: plain */
+	struct tls_context *admin_tls; /* of the admin listener; NULL: plain */
+	atomic_uint holders;	       /* freed with the last one */
 };
 
 /* What one worker serves with, from one reload to the next. */
@@ -85,6 +86,8 @@ struct gate {
 	struct settings_hold *hold; /* the newest; the control thread's */
 	const char *config_file;    /* NULL: none */
 	struct settings_override overrides;
+	void (*on_reload)(void *reload_owner); /* `hold` is new, the old one still there; or NULL */
+	void *reload_owner;
 
 	struct station control;
 	struct janitor janitor;
