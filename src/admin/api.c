@@ -72,7 +72,8 @@ static void ask(struct api_call *call, store_done done)
 /* True: the answer has been given. */
 static bool failed(struct api_call *call)
 {
-	char detail[96];
+	char detail[128];
+	bool is_cancel;
 
 	switch (call->command.result) {
 	case 0:
@@ -82,11 +83,13 @@ static bool failed(struct api_call *call)
 				     "There is no such operation.");
 		return true;
 	case STORE_LOST:
-		snprintf(detail, sizeof(detail), "The operation is %s.",
-			 operation_state_name(call->command.operation.state));
+		is_cancel = str_equal(call->verb, STR("cancel"));
+		snprintf(detail, sizeof(detail), "The operation is %s; %s.",
+			 operation_state_name(call->command.operation.state),
+			 is_cancel ? "only one that has not been sent (queued) can be cancelled"
+				   : "only one that is unknown can be resolved");
 		admin_answer_problem(call->exchange,
-				     str_equal(call->verb, STR("cancel")) ? PROBLEM_NOT_CANCELLABLE
-									  : PROBLEM_NOT_RESOLVABLE,
+				     is_cancel ? PROBLEM_NOT_CANCELLABLE : PROBLEM_NOT_RESOLVABLE,
 				     detail);
 		return true;
 	default:

@@ -132,7 +132,8 @@ def test_cancel(gate, upstream, path, token):
 def test_cancel_comes_too_late(gate, path, token):
     # Shows that what was sent cannot be.
     id = gate.post(path, token).operation
-    assert op(gate, 'cancel', id, '--why', 'oops').returncode == 1
+    late = op(gate, 'cancel', id, '--why', 'oops')
+    assert late.returncode == 1 and 'queued' in late.stderr
     assert op_json(gate, 'show', id)['state'] == 'completed'
 
 
