@@ -118,7 +118,7 @@ static void a_connection_is_used_again_for_any_kind_of_request(void **state)
 					     : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 		ends(&trial, SENDING_ANSWERED);
 		assert_int_equal(trial.body.len, is_head ? 0 : 2);
-		assert_int_equal(trial.call.answer_length, is_head ? 9 : 2);
+		assert_int_equal(trial.call.answer.length, is_head ? 9 : 2);
 		trial_fini(&trial);
 		peer_forget(&world->peer);
 	}
@@ -280,7 +280,7 @@ static void half_an_answer_is_unclear(void **state)
 	turn_until(&world->loop, trial.pieces);
 	peer_close(&world->peer);
 	ends(&trial, SENDING_UNCLEAR);
-	assert_int_equal(trial.call.status, 201);
+	assert_int_equal(trial.call.answer.status, 201);
 	trial_fini(&trial);
 }
 
