@@ -54,6 +54,7 @@ struct client {
 	size_t under_way;    /* calls that have a handle */
 	CURL *spare[CLIENT_SPARE_HANDLES];
 	size_t spare_count;
+	bool has_given_up; /* no call begins any more */
 	bool is_released, is_closing;
 };
 
@@ -575,6 +576,11 @@ void call_start(struct client *client, struct call *call)
 	loop_task_init(&call->resume, run_resume);
 	loop_timer_init(&call->patience, waited_too_long);
 	list_init(&call->link);
+	if (client->has_given_up) {
+		call->is_ending = true;
+		fail_soon(call);
+		return;
+	}
 	if (client->under_way < client->settings.max_connections) {
 		launch(call);
 		return;
@@ -660,8 +666,11 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	return 0;
 }
 
-void client_cancel_all(struct client *client)
+void client_give_up(struct client *client)
 {
+	client->has_given_up = true;
+	while (!list_is_empty(&client->waiting)) /* first: an end makes room for them */
+		call_cancel(list_entry(client->waiting.next, struct call, link));
 	while (!list_is_empty(&client->calls))
 		call_cancel(list_entry(client->calls.next, struct call, link));
 }

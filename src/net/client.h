@@ -89,8 +89,11 @@ struct call {
 /* 0, FAIL_MEMORY, FAIL_CONFIG. Settings are copied. */
 int client_new(struct loop *loop, const struct client_settings *settings, struct client **out);
 
-/* Cancel every call that is under way. Not inside an event. */
-void client_cancel_all(struct client *client);
+/*
+ * Cancel every call that is under way or waits its turn, and each that is started later, so that
+ * nothing leaves any more. Not inside an event.
+ */
+void client_give_up(struct client *client);
 
 /* No more calls; freed once the last has ended. */
 void client_release(struct client *client);
