@@ -149,6 +149,8 @@ int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_si
 	if (r == 0)
 		r = listen_on(admin, why, why_size);
 	if (r == 0)
+		gate->control_server = &admin->server;
+	if (r == 0)
 		r = admin_write_gate_file(directory, gate->listen_text, admin->url, why, why_size);
 	return r;
 }
