@@ -170,6 +170,7 @@ int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_si
 		r = listen_on(admin, why, why_size);
 	if (r != 0)
 		return r;
+	gate->control_server = &admin->server;
 	gate->on_reload = take_settings;
 	gate->reload_owner = admin;
 	return admin_write_gate_file(directory, gate->listen_text, admin->near_url, why, why_size);

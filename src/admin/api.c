@@ -179,6 +179,7 @@ static enum operation_event event_of(const struct api_call *call, const struct j
 static const char *wrong_with(const struct api_call *call, const struct json_value *body)
 {
 	const struct json_value *happened = json_member(body, STR("happened"));
+	const struct json_value *retry = json_member(body, STR("retry"));
 	struct str why = text_member(body, "why");
 
 	if (why.len == 0 || why.len > WHY_MAX)
@@ -188,6 +189,8 @@ static const char *wrong_with(const struct api_call *call, const struct json_val
 	if (str_equal(call->verb, STR("resolve")) &&
 	    (!happened || (happened->type != JSON_TRUE && happened->type != JSON_FALSE)))
 		return "\"happened\" is true or false: whether the service acted.";
+	if (retry && retry->type != JSON_TRUE && retry->type != JSON_FALSE)
+		return "\"retry\" is true or false: whether its caller may send it again.";
 	return NULL;
 }
 

@@ -90,10 +90,12 @@ struct gate {
 	void *reload_owner;
 
 	struct station control;
+	struct server *control_server; /* the admin listener's, drained last; NULL: none */
 	struct janitor janitor;
 	uv_signal_t signals[3]; /* TERM, INT, HUP */
 	struct loop_timer drain_timer;
 	int64_t drain_until_ms; /* monotonic */
+	int64_t last_until_ms;	/* the same, for the admin listener's last answers; 0: not yet */
 	struct worker *workers;
 	unsigned worker_count, started_workers;
 	atomic_uint drained_workers;

@@ -54,6 +54,7 @@ struct client {
 	size_t under_way;    /* calls that have a handle */
 	CURL *spare[CLIENT_SPARE_HANDLES];
 	size_t spare_count;
+	bool has_given_up; /* no call begins any more */
 	bool is_released, is_closing;
 };
 
@@ -194,91 +195,29 @@ static int on_timeout_wanted(CURLM *multi, long ms, void *owner)
 
 /* The answer. */
 
-/* Two lengths that differ, or one that is none: nobody knows where the answer ends. */
-static void take_length(struct call *call, struct str value)
-{
-	uint64_t length;
-
-	if (!str_to_u64(value, INT64_MAX, &length) ||
-	    (call->answer_length >= 0 && call->answer_length != (int64_t)length)) {
-		call->is_ambiguous = true;
-		return;
-	}
-	call->answer_length = (int64_t)length;
-}
-
-/* A line that could be read differently by somebody else is dropped, not passed on. */
-static void take_field(struct call *call, struct str line)
-{
-	size_t colon = str_find(line, ':');
-	struct str name = str_of(line.at, colon);
-	struct str value = str_trim(str_from_index(line, colon + 1));
-
-	if (colon == line.len || !http_is_token(name) || !http_is_field_value(value))
-		return;
-	call->is_ambiguous |= ++call->field_count > CALL_FIELDS_MAX;
-	if (str_equal_nocase(name, STR("Content-Length")))
-		take_length(call, value);
-	call->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
-	http_write_field(&call->answer_headers, name, value);
-}
-
-static void begin_head(struct call *call, struct str status_line)
-{
-	size_t space = str_find(status_line, ' ');
-	struct str rest = str_from_index(status_line, space + 1);
-	uint64_t status = 0;
-
-	str_to_u64(str_of(rest.at, rest.len < 3 ? rest.len : 3), 999, &status);
-	call->status = (int)status;
-	call->answer_length = -1;
-	call->is_in_head = true;
-	call->has_coding = false;
-	call->field_count = 0;
-	buf_clear(&call->answer_headers);
-}
-
-/* Both framings: one reader takes the one, another the other (RFC 9112 § 6.3). */
-static bool is_sound(const struct call *call)
-{
-	bool has_both = call->has_coding && call->answer_length >= 0;
-
-	return !call->is_ambiguous && !has_both && !call->answer_headers.is_spoiled;
-}
-
-static void end_head(struct call *call)
-{
-	call->is_in_head = false;
-	if (call->status < 200)
-		return; /* interim: the next line begins another head */
-	call->has_head = true;
-	if (is_sound(call))
-		call->events->head(call);
-}
-
-/* A head begins with its status line; a later line that looks like one is a field, and bad. */
+/* Refused: the transfer ends with an error, and so as one that is unclear. */
 static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 {
 	struct call *call = owner;
 	struct str line = str_of(bytes, size * count);
 
-	if (call->has_head)
-		return line.len; /* trailers: dropped */
-	while (line.len && (line.at[line.len - 1] == '\r' || line.at[line.len - 1] == '\n'))
-		line.len--;
-	if (!call->is_in_head)
-		begin_head(call, line);
-	else if (line.len)
-		take_field(call, line);
-	else
-		end_head(call);
-	return call->has_head && !is_sound(call) ? 0 : size * count;
+	switch (http_answer_line(&call->answer, line)) {
+	case HTTP_REFUSED:
+		return 0;
+	case HTTP_ANSWER_WHOLE:
+		call->events->head(call);
+		return line.len;
+	default:
+		return line.len;
+	}
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
 {
 	struct call *call = owner;
 
+	if (!call->answer.is_whole)
+		return 0; /* libcurl took something for the final head that was none */
 	if (!call->events->data(call, str_of(bytes, size * count))) {
 		call->is_paused_in = true;
 		return CURL_WRITEFUNC_PAUSE;
@@ -530,7 +469,7 @@ static const char *why_failed(const struct call *call)
 
 static enum sending sending_of(const struct call *call, CURLcode code)
 {
-	if (code == CURLE_OK && call->has_head)
+	if (code == CURLE_OK && call->answer.is_whole)
 		return SENDING_ANSWERED;
 	return call->sends == 0 ? SENDING_NEVER_LEFT : SENDING_UNCLEAR;
 }
@@ -633,11 +572,15 @@ void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
 	call->began_us = env_monotonic_us(client->loop->env);
-	call->answer_length = -1;
-	buf_init(&call->answer_headers, CALL_HEAD_MAX);
+	http_answer_init(&call->answer);
 	loop_task_init(&call->resume, run_resume);
 	loop_timer_init(&call->patience, waited_too_long);
 	list_init(&call->link);
+	if (client->has_given_up) {
+		call->is_ending = true;
+		fail_soon(call);
+		return;
+	}
 	if (client->under_way < client->settings.max_connections) {
 		launch(call);
 		return;
@@ -678,7 +621,7 @@ void call_fini(struct call *call)
 		loop_task_cancel(&call->resume);
 	free(call->lines);
 	call->lines = NULL;
-	buf_fini(&call->answer_headers);
+	http_answer_fini(&call->answer);
 }
 
 /* Life of a client. */
@@ -723,8 +666,11 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	return 0;
 }
 
-void client_cancel_all(struct client *client)
+void client_give_up(struct client *client)
 {
+	client->has_given_up = true;
+	while (!list_is_empty(&client->waiting)) /* first: an end makes room for them */
+		call_cancel(list_entry(client->waiting.next, struct call, link));
 	while (!list_is_empty(&client->calls))
 		call_cancel(list_entry(client->calls.next, struct call, link));
 }

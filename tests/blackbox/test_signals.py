@@ -66,6 +66,28 @@ def test_term_is_bounded(start_gate, upstream, path, token):
     assert upstream.effects(path) == 1
 
 
+def test_what_had_not_left_when_it_gave_up_never_does(start_gate, upstream, path, token):
+    # Shows that requests which wait for a connection to the service when the drain gives up are
+    # not sent any more, are told so, and can be sent by the next gate.
+    gate = start_gate(config={'threads': 1, **config({'url': upstream.url, 'max_connections': 1},
+                                              limits={'drain_timeout': '1s'})})
+    upstream.plan(path, hang())
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        first = pool.submit(quietly, gate.post, path, token)
+        upstream.wait_seen(path)
+        others = [pool.submit(quietly, gate.post, f'{path}-{n}', f'{token}-{n}') for n in range(7)]
+        until(lambda: b'counterfoil_requests_open 8' in gate.admin('/metrics').body)
+        gate.terminate()
+        assert gate.wait_exit() == 0
+        assert first.result().slug == 'outcome-unknown'
+        assert [o.result().outcome for o in others] == ['not_sent'] * 7
+    gate.restart()
+    for n in range(7):
+        assert upstream.effects(f'{path}-{n}') == 0
+        assert gate.post(f'{path}-{n}', f'{token}-{n}').outcome == 'created'
+        assert upstream.effects(f'{path}-{n}') == 1
+
+
 def test_term_finishes_what_nobody_waits_for(start_gate, upstream, path, token):
     # Shows that an operation whose caller has left is finished before the end too.
     from harness.client import build
