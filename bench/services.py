@@ -140,7 +140,15 @@ UPSTREAM = '''
     }}
 '''
 
-PROXY = '''
+PLAIN_PROXY = '''
+    server {{
+        listen {address} backlog=4096;
+        location / {{ proxy_pass http://{upstream}; }}
+        location = {status} {{ stub_status; }}
+    }}
+'''
+
+KEEPALIVE_PROXY = '''
     upstream service {{
         server {upstream};
         keepalive 256;
@@ -209,12 +217,13 @@ class Upstream(Nginx):
 
 
 class Proxy(Nginx):
-    """The plain reverse proxy that the gate is compared with."""
+    """The reverse proxy that the gate is compared with: as `proxy_pass` comes, or tuned to keep
+    its connections to the upstream."""
 
-    def __init__(self, folder, upstream):
-        super().__init__('nginx', folder)
-        self.configure(PROXY.format(address=self.address, upstream=upstream.address,
-                                    status=STATUS))
+    def __init__(self, name, folder, upstream, server):
+        super().__init__(name, folder)
+        self.configure(server.format(address=self.address, upstream=upstream.address,
+                                     status=STATUS))
 
     def wait_until_idle(self, held=0):
         """Until it is done with requests whose client left when its time was up."""

@@ -35,8 +35,9 @@ int station_init(struct station *station, struct gate *gate);
 /* Settings that several workers hold, with what was read from the files they name. */
 struct settings_hold {
 	struct settings *settings;
-	struct tls_context *tls; /* of the data listener; NULL: plain */
-	atomic_uint holders;	 /* freed with the last one */
+	struct tls_context *tls;       /* of the data listener; NULL: plain */
+	struct tls_context *admin_tls; /* of the admin listener; NULL: plain */
+	atomic_uint holders;	       /* freed with the last one */
 };
 
 /* What one worker serves with, from one reload to the next. */
@@ -104,16 +105,22 @@ struct gate {
 	uint64_t interrupted;	/* operations that a former gate left running */
 	uv_signal_t signals[3]; /* TERM, INT, HUP */
 
-	/* the same, draining */
+	/* the admin listener's to fill */
+	struct server *control_server;	       /* its own, drained last; NULL: none */
+	void (*on_reload)(void *reload_owner); /* `hold` is new, the old one still there; or NULL */
+	void *reload_owner;
+
+	/* the control thread's, draining */
 	struct loop_timer drain_timer;
 	int64_t drain_until_ms; /* monotonic */
 	bool has_given_up;	/* the time for draining is over */
+	int64_t last_until_ms;	/* monotonic: for the admin listener's last answers; 0: not yet */
 };
 
 /*
- * Open: settings, log, store, control station. Start: the workers. Run: the control loop until a
- * signal has ended it; Close: everything. 0, or a failure that has been explained in `why`.
- * From the main thread.
+ * Open: settings, log, store, control station. Start: the workers; from then on signals count.
+ * Run: the control loop until a signal has ended it. Close: everything. 0, or a failure that has
+ * been explained in `why`. From the main thread.
  */
 int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
 	      struct settings *settings, char *why, size_t why_size);

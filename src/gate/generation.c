@@ -11,13 +11,12 @@
 
 #include <stdlib.h>
 
-static int load_tls(struct settings_hold *hold, char *why, size_t why_size)
+static int load_tls(const struct settings_tls *tls, struct tls_context **out_context, char *why,
+		    size_t why_size)
 {
-	const struct settings_tls *tls = &hold->settings->tls;
-
 	if (!tls->certificate.len)
 		return 0;
-	return tls_context_new(tls->certificate.at, tls->key.at, &hold->tls, why, why_size);
+	return tls_context_new(tls->certificate.at, tls->key.at, out_context, why, why_size);
 }
 
 int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
@@ -32,7 +31,9 @@ int settings_hold_new(struct settings *settings, struct settings_hold **out_hold
 	}
 	hold->settings = settings;
 	atomic_init(&hold->holders, 1);
-	r = load_tls(hold, why, why_size);
+	r = load_tls(&settings->tls, &hold->tls, why, why_size);
+	if (r == 0)
+		r = load_tls(&settings->admin_tls, &hold->admin_tls, why, why_size);
 	if (r != 0) {
 		settings_hold_drop(hold);
 		return r;
@@ -46,6 +47,7 @@ void settings_hold_drop(struct settings_hold *hold)
 	if (!hold || atomic_fetch_sub(&hold->holders, 1) != 1)
 		return;
 	tls_context_free(hold->tls);
+	tls_context_free(hold->admin_tls);
 	settings_free(hold->settings);
 	free(hold);
 }

@@ -6,7 +6,7 @@
  */
 #include "gate/headers.h"
 
-#include "net/client.h"
+#include "http/answer.h"
 
 enum { REQUEST_ID_LONGEST = 128 };
 
@@ -127,10 +127,10 @@ static bool is_of_the_moment(struct str name)
 
 void headers_from_upstream(struct str lines, struct buf *kept, struct buf *first_only)
 {
-	struct http_field fields[CALL_FIELDS_MAX];
+	struct http_field fields[HTTP_ANSWER_FIELDS_MAX];
 	size_t count = 0;
 
-	while (count < CALL_FIELDS_MAX && http_next_line(&lines, &fields[count]))
+	while (count < HTTP_ANSWER_FIELDS_MAX && http_next_line(&lines, &fields[count]))
 		count++;
 	for (size_t i = 0; i < count; i++) {
 		if (http_is_hop_by_hop(fields, count, fields[i].name) || is_ours(fields[i].name))

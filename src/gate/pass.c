@@ -147,14 +147,15 @@ static void call_head(struct call *call)
 	if (pass->exchange->is_ended)
 		return;
 	buf_init(&lines, PASS_LINES_MAX);
-	headers_from_upstream(buf_str(&call->answer_headers), &lines, &lines);
+	headers_from_upstream(buf_str(&call->answer.fields), &lines, &lines);
 	buf_append_str(&lines, STR("Via: 1.1 counterfoil\r\n"));
 	http_write_field(&lines, STR("X-Request-Id"), pass->request_id);
 	headers_expose(buf_str(&lines), &lines);
 	if (lines.is_spoiled)
 		exchange_abort(pass->exchange);
 	else
-		exchange_start(pass->exchange, call->status, buf_str(&lines), call->answer_length);
+		exchange_start(pass->exchange, call->answer.status, buf_str(&lines),
+			       call->answer.length);
 	buf_fini(&lines);
 }
 

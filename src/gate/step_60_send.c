@@ -53,8 +53,8 @@ static void call_head(struct call *call)
 	struct request *request = call->owner;
 
 	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    SENDING_ANSWERED, call->status);
-	headers_from_upstream(buf_str(&call->answer_headers), &request->answer_headers,
+					    SENDING_ANSWERED, call->answer.status);
+	headers_from_upstream(buf_str(&call->answer.fields), &request->answer_headers,
 			      &request->first_headers);
 }
 
@@ -105,7 +105,7 @@ enum step step_send_finish(struct request *request)
 		return STEP_PIPE;
 	request->is_piped = false;
 	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    request->sending, request->call.status);
-	request->status = request->call.status;
+					    request->sending, request->call.answer.status);
+	request->status = request->call.answer.status;
 	return STEP_SETTLE;
 }

@@ -223,7 +223,7 @@ static void run_give_up(struct loop_post *post)
 		struct generation *generation = list_entry(link, struct generation, link);
 
 		for (size_t i = 0; i < generation->settings->upstream_count; i++)
-			client_cancel_all(generation->clients[i]);
+			client_give_up(generation->clients[i]);
 	}
 	loop_timer_start(&worker->station.loop, &worker->close, CLOSE_AFTER_MS);
 }

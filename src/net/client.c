@@ -63,7 +63,7 @@ static const char *why_ended(const struct call *call, CURLcode code)
 
 static enum sending sending_of(const struct call *call, CURLcode code)
 {
-	if (code == CURLE_OK && call->has_head)
+	if (code == CURLE_OK && call->answer.is_whole)
 		return SENDING_ANSWERED;
 	return call->sends == 0 ? SENDING_NEVER_LEFT : SENDING_UNCLEAR;
 }
@@ -162,11 +162,15 @@ void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
 	call->began_us = env_monotonic_us(client->loop->env);
-	call->answer_length = -1;
-	buf_init(&call->answer_headers, CALL_HEAD_MAX);
+	http_answer_init(&call->answer);
 	loop_task_init(&call->resume, run_resume);
 	loop_timer_init(&call->patience, waited_too_long);
 	list_init(&call->link);
+	if (client->has_given_up) {
+		call->is_ending = true;
+		fail_soon(call);
+		return;
+	}
 	if (client->under_way < client->settings.max_connections) {
 		launch(call);
 		return;
@@ -207,7 +211,7 @@ void call_fini(struct call *call)
 		loop_task_cancel(&call->resume);
 	free(call->lines);
 	call->lines = NULL;
-	buf_fini(&call->answer_headers);
+	http_answer_fini(&call->answer);
 }
 
 /* Life of a client. */
@@ -259,8 +263,11 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	return 0;
 }
 
-void client_cancel_all(struct client *client)
+void client_give_up(struct client *client)
 {
+	client->has_given_up = true;
+	while (!list_is_empty(&client->waiting)) /* first: an end makes room for them */
+		call_cancel(list_entry(client->waiting.next, struct call, link));
 	while (!list_is_empty(&client->calls))
 		call_cancel(list_entry(client->calls.next, struct call, link));
 }

@@ -13,13 +13,12 @@
 
 #include "base/buf.h"
 #include "core/outcome.h"
+#include "http/answer.h"
 #include "net/loop.h"
 
 #include <curl/curl.h>
 
 enum {
-	CALL_FIELDS_MAX = 256,	    /* fields of an upstream's head */
-	CALL_HEAD_MAX = 64 * 1024,  /* bytes of an upstream's head */
 	CALL_IDLE_CONNECTION_S = 3, /* an idle upstream connection is not used after that */
 	CALL_PIECE_MAX = CURL_MAX_WRITE_SIZE, /* bytes of an answer's body in one piece */
 };
@@ -40,7 +39,7 @@ struct client_settings {
 
 struct call;
 struct call_events {
-	/* The final head is here: call->status, call->answer_headers. Not for interim (1xx) ones.
+	/* The final head is here: call->answer. Not for interim (1xx) ones.
 	 */
 	void (*head)(struct call *call);
 	/* A piece of the answer's body. Returns false to pause: call_resume() brings it again. */
@@ -68,9 +67,7 @@ struct call {
 	bool is_spoiled;	/* it could not be put together: it ends as one that never left */
 
 	/* for the caller to read */
-	int status;
-	struct buf answer_headers; /* "Name: value\r\n" lines as they came, checked */
-	int64_t answer_length;	   /* Content-Length, or -1 */
+	struct http_answer answer; /* its head */
 	const char *reason;	   /* once it is over: why, for a log; NULL: as it should */
 	bool is_timed_out;
 	int64_t duration_us; /* once it is over */
@@ -90,20 +87,16 @@ struct call {
 	unsigned sends; /* how often a sending was about to begin */
 	bool is_paused_in, is_paused_out;
 	struct loop_task resume;
-
-	/* the client's: the answer's head */
-	unsigned field_count;
-	bool is_in_head;   /* between a status line and an empty line */
-	bool has_head;	   /* the final one is over */
-	bool has_coding;   /* it has Transfer-Encoding */
-	bool is_ambiguous; /* it could be read in two ways, or has too many fields */
 };
 
 /* 0 or FAIL_MEMORY. Settings are copied. */
 int client_new(struct loop *loop, const struct client_settings *settings, struct client **out);
 
-/* Cancel every call that is under way. Not inside an event. */
-void client_cancel_all(struct client *client);
+/*
+ * Cancel every call that is under way or waits its turn, and each that is started later, so that
+ * nothing leaves any more. Not inside an event.
+ */
+void client_give_up(struct client *client);
 
 /* No more calls; freed once the last has ended. */
 void client_release(struct client *client);

@@ -1,10 +1,9 @@
 /*
  * What the parts of the client share.
  *
- *   client.c          the life of clients and calls
- *   client_watch.c    libcurl's sockets and its timer, on the loop
- *   client_request.c  easy handles, and what a call sends with one
- *   client_answer.c   what comes back: heads and pieces of bodies
+ *   client.c        the life of clients and calls
+ *   client_watch.c  libcurl's sockets and its timer, on the loop
+ *   client_easy.c   easy handles: what a call sends with one, and gets from it
  */
 #ifndef NET_CLIENT_INTERNAL_H
 #define NET_CLIENT_INTERNAL_H
@@ -28,6 +27,7 @@ struct client {
 	size_t under_way;      /* calls that count as having a connection */
 	struct loop_task reap; /* looks for ended calls */
 	struct loop_task fail; /* tells of the failed ones */
+	bool has_given_up;     /* no call begins any more */
 	bool is_released, is_closing;
 
 	/* client_watch.c */
@@ -35,7 +35,7 @@ struct client {
 	struct watch **watches; /* by socket; NULL: not watched */
 	size_t watch_room;
 
-	/* client_request.c */
+	/* client_easy.c */
 	CURL *spare[CLIENT_SPARE_HANDLES];
 	size_t spare_count;
 };
@@ -54,9 +54,5 @@ void client_drop_handles(struct client *client);
 bool call_set_request(struct call *call);
 /* What is left of its time: for the call as a whole, or for each silence. */
 void call_set_times(struct call *call, bool as_a_whole);
-
-/* libcurl's callbacks; `owner` is the call. */
-size_t call_take_line(char *bytes, size_t size, size_t count, void *owner);
-size_t call_take_piece(char *bytes, size_t size, size_t count, void *owner);
 
 #endif

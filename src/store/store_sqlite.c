@@ -134,11 +134,15 @@ int store_open_sqlite(const char *path, const struct env *env, struct log *log,
 /* Write into `why` what stands in the way of `path`. */
 static int refuse(char *why, size_t why_size, const char *path, int error_number)
 {
-	snprintf(why, why_size,
-		 "%s cannot be used: %s; let the user that runs counterfoil write there, or name "
-		 "another directory",
-		 path, strerror(error_number));
-	return fail_errno(FAIL_STORE, error_number);
+	const char *mend = "let the user that runs counterfoil write there";
+
+	if (error_number == ENOENT)
+		mend = "make the directory it is to be in";
+	if (error_number == EROFS)
+		mend = "make its file system writable";
+	snprintf(why, why_size, "%s cannot be used: %s; %s, or name another directory", path,
+		 strerror(error_number), mend);
+	return FAIL_CONFIG;
 }
 
 static int lock_is_taken(int fd, const char *path, char *why, size_t why_size)
@@ -152,7 +156,7 @@ static int lock_is_taken(int fd, const char *path, char *why, size_t why_size)
 		 "%s is in use by another counterfoil (pid %s): stop that one, or name another "
 		 "directory",
 		 path, len > 0 ? pid : "unknown");
-	return fail(FAIL_STORE);
+	return FAIL_CONFIG;
 }
 
 /* The directory, made if it is not there, and its lock. */

@@ -1,9 +1,9 @@
 /*
- * What a call sends, and with what.
+ * A call and its easy handle: the options, the header lines, and what libcurl asks and tells.
  *
- * Easy handles are kept and used again: their fixed options are set once, a call sets only what is
- * its own. CURLOPT_PREREQFUNCTION runs each time a request is about to be written to a connection;
- * what that is good for is told in client.c.
+ * Handles are kept and used again: their fixed options are set once, a call sets only what is its
+ * own. CURLOPT_PREREQFUNCTION runs each time a request is about to be written to a connection;
+ * what that is good for is told in client.c. Heads of answers are read in http/answer.h.
  */
 #include "net/client_internal.h"
 
@@ -18,6 +18,36 @@ enum {
 	TARGET_MAX = 16 * 1024, /* the same, with the upstream's own path */
 	ADDED_BY_LIBCURL = 4,
 };
+
+/* Refused: the transfer ends with an error, and so as one that is unclear. */
+static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
+{
+	struct call *call = owner;
+	struct str line = str_of(bytes, size * count);
+
+	switch (http_answer_line(&call->answer, line)) {
+	case HTTP_REFUSED:
+		return 0;
+	case HTTP_ANSWER_WHOLE:
+		call->events->head(call);
+		return line.len;
+	default:
+		return line.len;
+	}
+}
+
+static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
+{
+	struct call *call = owner;
+
+	if (!call->answer.is_whole)
+		return 0; /* libcurl took something for the final head that was none */
+	if (!call->events->data(call, str_of(bytes, size * count))) {
+		call->is_paused_in = true;
+		return CURL_WRITEFUNC_PAUSE;
+	}
+	return size * count;
+}
 
 static size_t on_body_wanted(char *out, size_t size, size_t count, void *owner)
 {
@@ -63,8 +93,8 @@ static void set_fixed(CURL *easy, const struct client *client)
 	SET(easy, CURLOPT_SSL_VERIFYHOST, client->settings.verify ? 2L : 0L);
 	if (client->ca_file)
 		SET(easy, CURLOPT_CAINFO, client->ca_file);
-	SET(easy, CURLOPT_HEADERFUNCTION, call_take_line);
-	SET(easy, CURLOPT_WRITEFUNCTION, call_take_piece);
+	SET(easy, CURLOPT_HEADERFUNCTION, on_header);
+	SET(easy, CURLOPT_WRITEFUNCTION, on_data);
 	SET(easy, CURLOPT_READFUNCTION, on_body_wanted);
 	SET(easy, CURLOPT_PREREQFUNCTION, before_sending);
 	SET(easy, CURLOPT_CLOSESOCKETFUNCTION, client_socket_closed);
