@@ -126,7 +126,10 @@ soak: ## the long tests: kill loops and the like
 install: build ## into $(DESTDIR)$(prefix); prefix=/usr/local
 	@meson configure $(BUILD) -Dprefix=$(prefix) >/dev/null
 	$(call build,$(BUILD),,,$(PRODUCT))
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD) --no-rebuild
+	@mkdir -p "$(DESTDIR)$(prefix)" 2>/dev/null; test -w "$(DESTDIR)$(prefix)" || { \
+		echo "install: $(DESTDIR)$(prefix) cannot be written: be root, or name another" \
+			"place, as in make install prefix=\$$HOME/.local" >&2; exit 1; }
+	DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
 
 format: ## lay out every C file
 	@tools/setup check
