@@ -108,8 +108,8 @@ struct gate {
 
 /*
  * Open: settings, log, store, control station. Start: the workers; from then on signals count.
- * Run: the control loop until a signal has ended it; Close: everything. 0, or a failure that has been explained in `why`.
- * From the main thread.
+ * Run: the control loop until a signal has ended it. Close: everything. 0, or a failure that has
+ * been explained in `why`. From the main thread.
  */
 int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
 	      struct settings *settings, char *why, size_t why_size);
