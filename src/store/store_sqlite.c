@@ -159,6 +159,20 @@ static int lock_is_taken(int fd, const char *path, char *why, size_t why_size)
 	return FAIL_CONFIG;
 }
 
+/* Whoever may write in a directory may replace the files in it, whatever their modes. */
+static int check_mode(const char *path, char *why, size_t why_size)
+{
+	struct stat facts;
+
+	if (stat(path, &facts) != 0)
+		return refuse(why, why_size, path, errno);
+	if (!(facts.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	snprintf(why, why_size, "others can write into %s; make it yours alone: chmod 700 %s", path,
+		 path);
+	return FAIL_CONFIG;
+}
+
 /* The directory, made if it is not there, and its lock. */
 static int take_directory(struct ledger *ledger, const char *path, char *why, size_t why_size)
 {
@@ -167,6 +181,8 @@ static int take_directory(struct ledger *ledger, const char *path, char *why, si
 
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return refuse(why, why_size, path, errno);
+	if (check_mode(path, why, why_size) != 0)
+		return FAIL_CONFIG;
 	if (snprintf(name, sizeof(name), "%s/lock", path) >= (int)sizeof(name))
 		return refuse(why, why_size, path, ENAMETOOLONG);
 	ledger->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
