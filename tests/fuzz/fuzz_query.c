@@ -95,7 +95,7 @@ static void check_path(struct str path)
 
 	if (!query_operation_path(path, STR("/o"), &id, &verb))
 		return;
-	require(str_starts_with(path, STR("/o/op_")));
+	require(str_starts_with_nocase(path, STR("/o/op_")));
 	require(path.len == 3 + OPERATION_ID_TEXT + (verb.len ? 1 + verb.len : 0));
 }
 
