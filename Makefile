@@ -16,11 +16,14 @@ PURE    = base json core http
 
 PYTEST  = $(PYTHON) -m pytest -p no:cacheprovider
 
-# Configure a build once, then let Ninja bring it up to date.
-#   $(call build,FOLDER,ENVIRONMENT,OPTIONS)
+# The program and what is installed with it; everything else is for tests.
+PRODUCT = counterfoil docs/man/counterfoil.yaml.5
+
+# Configure a build once, then let Ninja bring it, or TARGETS of it, up to date.
+#   $(call build,FOLDER,ENVIRONMENT,OPTIONS,TARGETS)
 define build
 	@test -f $(1)/build.ninja || env $(2) meson setup $(1) $(3)
-	ninja -C $(1)
+	ninja -C $(1) $(4)
 endef
 
 comma := ,
@@ -37,7 +40,7 @@ SANITIZED = -Dbuildtype=debugoptimized -Db_lundef=false -Dwerror=true
 
 build: ## build/counterfoil
 	@tools/setup build
-	$(call build,$(BUILD))
+	$(call build,$(BUILD),,,$(PRODUCT))
 
 run: build ## the practice API and the gate in front of it, with a walk-through
 	@tools/setup run
@@ -115,13 +118,18 @@ fuzz: ## each parser under libFuzzer for SECONDS=60
 	$(call build,build-fuzz,CC=clang,-Dfuzz=true -Dbuildtype=debugoptimized -Db_lundef=false)
 	tools/fuzz build-fuzz $(SECONDS) $(TARGETS)
 
-soak: build ## the long tests: kill loops and the like
-	@tools/setup test
+soak: ## the long tests: kill loops and the like
+	@tools/setup build test
+	$(call build,$(BUILD))
 	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) tests/blackbox -m long
 
 install: build ## into $(DESTDIR)$(prefix); prefix=/usr/local
-	@meson configure $(BUILD) -Dprefix=$(prefix)
-	DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@meson configure $(BUILD) -Dprefix=$(prefix) >/dev/null
+	$(call build,$(BUILD),,,$(PRODUCT))
+	@mkdir -p "$(DESTDIR)$(prefix)" 2>/dev/null; test -w "$(DESTDIR)$(prefix)" || { \
+		echo "install: $(DESTDIR)$(prefix) cannot be written: be root, or name another" \
+			"place, as in make install prefix=\$$HOME/.local" >&2; exit 1; }
+	DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --no-rebuild
 
 format: ## lay out every C file
 	@tools/setup check

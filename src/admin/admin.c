@@ -7,7 +7,6 @@
 #include "base/err.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { ADMIN_CONNECTIONS = 256, ADMIN_MEMORY = 8 * 1024 * 1024, ANSWER_MAX = 4 * 1024 * 1024 };
 
@@ -22,17 +21,10 @@ void admin_answer_text(struct exchange *exchange, int status, struct str text)
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	struct buf headers, body;
+	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
-	buf_init(&headers, ANSWER_MAX);
-	buf_init(&body, ANSWER_MAX);
-	problem_headers(&headers, &facts);
-	if (problem == PROBLEM_UNAUTHENTICATED)
-		http_write_field(&headers, STR("WWW-Authenticate"), STR("Bearer"));
-	problem_write(&body, &facts);
-	exchange_answer(exchange, problem_status(&facts), buf_str(&headers), buf_str(&body));
-	buf_fini(&headers);
-	buf_fini(&body);
+	problem_answer(exchange, &facts,
+		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n") : STR(""), NULL);
 }
 
 static void finished(struct exchange *exchange, enum delivery delivery)
@@ -90,24 +82,43 @@ static void begin(struct service *service, struct exchange *exchange)
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
 		   struct buf *body)
 {
-	const struct problem_facts facts = {
-		.problem = problem_of_status(refusal->status),
-		.status = refusal->status,
-		.detail = refusal->detail,
-		.after_s = -1,
-	};
+	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	problem_headers(headers, &facts);
 	problem_write(body, &facts);
 }
 
-static int load_tls(struct admin *admin, char *why, size_t why_size)
+/* The next connections get the new certificate. */
+static void take_settings(void *owner)
 {
-	const struct settings_tls *tls = &gate_settings(admin->gate)->admin_tls;
+	struct admin *admin = owner;
 
-	if (!tls->certificate.len)
-		return 0;
-	return tls_context_new(tls->certificate.at, tls->key.at, &admin->tls, why, why_size);
+	admin->server.tls = admin->gate->hold->admin_tls;
+}
+
+/* Where this machine's own programs reach a listener on every address. */
+static void take_loopback(struct sockaddr_storage *address)
+{
+	struct sockaddr_in *four = (struct sockaddr_in *)address;
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
+
+	if (address->ss_family == AF_INET && four->sin_addr.s_addr == htonl(INADDR_ANY))
+		four->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (address->ss_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr))
+		six->sin6_addr = in6addr_loopback;
+}
+
+static void write_urls(struct admin *admin, const struct sockaddr_storage *bound)
+{
+	const char *scheme = admin->server.tls ? "https" : "http";
+	struct sockaddr_storage near = *bound;
+	char near_text[64];
+
+	address_format((const struct sockaddr *)bound, admin->address_text);
+	snprintf(admin->url, sizeof(admin->url), "%s://%s", scheme, admin->address_text);
+	take_loopback(&near);
+	address_format((struct sockaddr *)&near, near_text);
+	snprintf(admin->near_url, sizeof(admin->near_url), "%s://%s", scheme, near_text);
 }
 
 static int listen_on(struct admin *admin, char *why, size_t why_size)
@@ -126,14 +137,12 @@ static int listen_on(struct admin *admin, char *why, size_t why_size)
 
 	if (!address_parse(settings->admin.text, &address) ||
 	    server_listen(&admin->server, &admin->gate->control.loop, &admin->service, &limits,
-			  admin->tls, &address, false, &reason) != 0) {
+			  admin->gate->hold->admin_tls, &address, false, &reason) != 0) {
 		snprintf(why, why_size, "cannot listen on %.*s: %s", STR_ARG(settings->admin.text),
 			 reason);
 		return FAIL_IO;
 	}
-	address_format((struct sockaddr *)&address, admin->address_text);
-	snprintf(admin->url, sizeof(admin->url), "%s://%s", admin->tls ? "https" : "http",
-		 admin->address_text);
+	write_urls(admin, &address);
 	return 0;
 }
 
@@ -143,14 +152,15 @@ int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_si
 	int r;
 
 	*admin = (struct admin){.gate = gate, .service = {.begin = begin, .refuse = refuse}};
-	r = load_tls(admin, why, why_size);
-	if (r == 0)
-		r = admin_token_file(directory, gate->env, admin->token, why, why_size);
+	r = admin_token_file(directory, gate->env, admin->token, why, why_size);
 	if (r == 0)
 		r = listen_on(admin, why, why_size);
-	if (r == 0)
-		r = admin_write_gate_file(directory, gate->listen_text, admin->url, why, why_size);
-	return r;
+	if (r != 0)
+		return r;
+	gate->control_server = &admin->server;
+	gate->on_reload = take_settings;
+	gate->reload_owner = admin;
+	return admin_write_gate_file(directory, gate->listen_text, admin->near_url, why, why_size);
 }
 
 void admin_stop(struct admin *admin)
@@ -161,5 +171,4 @@ void admin_stop(struct admin *admin)
 		server_close(&admin->server);
 		admin_remove_gate_file(gate_settings(admin->gate)->data.at);
 	}
-	tls_context_free(admin->tls);
 }

@@ -24,14 +24,15 @@ struct admin {
 	struct service service;
 	struct server server;
 	struct gate *gate;
-	struct tls_context *tls;
 	char token[ADMIN_TOKEN_TEXT + 1];
 	char address_text[64]; /* as bound */
 	char url[80];	       /* with its scheme */
+	char near_url[80];     /* the same for programs of this machine, as gate.json has it */
 };
 
 /*
- * Listen on the gate's control loop, make the token's file if there is none, write gate.json.
+ * Listen on the gate's control loop, make the token's file if there is none, write gate.json;
+ * each reload of the gate gives the listener its certificate anew.
  * 0, or a failure that `why` explains.
  */
 int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_size);

@@ -72,7 +72,8 @@ static void ask(struct api_call *call, store_done done)
 /* True: the answer has been given. */
 static bool failed(struct api_call *call)
 {
-	char detail[96];
+	char detail[128];
+	bool is_cancel;
 
 	switch (call->command.result) {
 	case 0:
@@ -82,11 +83,13 @@ static bool failed(struct api_call *call)
 				     "There is no such operation.");
 		return true;
 	case STORE_LOST:
-		snprintf(detail, sizeof(detail), "The operation is %s.",
-			 operation_state_name(call->command.operation.state));
+		is_cancel = str_equal(call->verb, STR("cancel"));
+		snprintf(detail, sizeof(detail), "The operation is %s; %s.",
+			 operation_state_name(call->command.operation.state),
+			 is_cancel ? "only one that has not been sent (queued) can be cancelled"
+				   : "only one that is unknown can be resolved");
 		admin_answer_problem(call->exchange,
-				     str_equal(call->verb, STR("cancel")) ? PROBLEM_NOT_CANCELLABLE
-									  : PROBLEM_NOT_RESOLVABLE,
+				     is_cancel ? PROBLEM_NOT_CANCELLABLE : PROBLEM_NOT_RESOLVABLE,
 				     detail);
 		return true;
 	default:
@@ -176,6 +179,7 @@ static enum operation_event event_of(const struct api_call *call, const struct j
 static const char *wrong_with(const struct api_call *call, const struct json_value *body)
 {
 	const struct json_value *happened = json_member(body, STR("happened"));
+	const struct json_value *retry = json_member(body, STR("retry"));
 	struct str why = text_member(body, "why");
 
 	if (why.len == 0 || why.len > WHY_MAX)
@@ -185,6 +189,8 @@ static const char *wrong_with(const struct api_call *call, const struct json_val
 	if (str_equal(call->verb, STR("resolve")) &&
 	    (!happened || (happened->type != JSON_TRUE && happened->type != JSON_FALSE)))
 		return "\"happened\" is true or false: whether the service acted.";
+	if (retry && retry->type != JSON_TRUE && retry->type != JSON_FALSE)
+		return "\"retry\" is true or false: whether its caller may send it again.";
 	return NULL;
 }
 

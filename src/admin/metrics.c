@@ -27,6 +27,14 @@ static uint64_t sum(const struct gate *gate, size_t offset)
 
 #define SUM(gate, member) sum((gate), offsetof(struct metrics, member))
 
+/* The same of member `i` of an array of counters that begins at `offset`. */
+static uint64_t sum_of(const struct gate *gate, size_t offset, size_t i)
+{
+	return sum(gate, offset + i * sizeof(_Atomic uint64_t));
+}
+
+#define SUM_OF(gate, member, i) sum_of((gate), offsetof(struct metrics, member), (size_t)(i))
+
 static void write_labelled(struct buf *out, const char *name, const char *label, const char *value,
 			   uint64_t number)
 {
@@ -46,21 +54,24 @@ static void write_requests(const struct gate *gate, struct buf *out)
 	describe(out, "requests_total", "counter", "Protected requests by outcome.");
 	for (int i = OUTCOME_CREATED; i < OUTCOME_COUNT; i++)
 		write_labelled(out, "requests_total", "outcome", outcome_name((enum outcome)i),
-			       sum(gate, offsetof(struct metrics, outcomes) + (size_t)i * 8));
-	write_labelled(out, "requests_total", "outcome", "none",
-		       sum(gate, offsetof(struct metrics, outcomes)));
+			       SUM_OF(gate, outcomes, i));
+	write_labelled(out, "requests_total", "outcome", "none", SUM_OF(gate, outcomes, 0));
+}
+
+/* Two kinds may have one slug: they are one number then. */
+static void write_problems(const struct gate *gate, struct buf *out)
+{
 	describe(out, "problems_total", "counter",
 		 "Answers that the gate made itself, by problem.");
 	for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
+		uint64_t count = SUM_OF(gate, problems, i);
+
 		if (i == PROBLEM_OUTCOME_UNKNOWN_NOW)
 			continue;
+		if (i == PROBLEM_OUTCOME_UNKNOWN)
+			count += SUM_OF(gate, problems, PROBLEM_OUTCOME_UNKNOWN_NOW);
 		write_labelled(out, "problems_total", "problem",
-			       problem_kind((enum problem)i)->slug,
-			       sum(gate, offsetof(struct metrics, problems) + (size_t)i * 8) +
-				       (i == PROBLEM_OUTCOME_UNKNOWN
-						? sum(gate, offsetof(struct metrics, problems) +
-								    PROBLEM_OUTCOME_UNKNOWN_NOW * 8)
-						: 0));
+			       problem_kind((enum problem)i)->slug, count);
 	}
 }
 
@@ -69,9 +80,8 @@ static void write_passed(const struct gate *gate, struct buf *out)
 	static const char *const classes[] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"};
 
 	describe(out, "passed_total", "counter", "Unprotected requests by class of status.");
-	for (size_t i = 0; i < 6; i++)
-		write_labelled(out, "passed_total", "class", classes[i],
-			       sum(gate, offsetof(struct metrics, passed) + i * 8));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		write_labelled(out, "passed_total", "class", classes[i], SUM_OF(gate, passed, i));
 	write_number(out, "passed_broken_total", "counter",
 		     "Unprotected requests broken off before their end.", SUM(gate, passed_broken));
 }
@@ -132,7 +142,7 @@ static void write_latency(const struct gate *gate, struct buf *out, const char *
 	uint64_t buckets[METRICS_BUCKETS + 1];
 
 	for (size_t i = 0; i <= METRICS_BUCKETS; i++)
-		buckets[i] = sum(gate, offset + offsetof(struct histogram, buckets) + i * 8);
+		buckets[i] = sum_of(gate, offset + offsetof(struct histogram, buckets), i);
 	write_histogram(out, name, help, buckets, METRICS_BUCKETS, 250e-6,
 			(double)sum(gate, offset + offsetof(struct histogram, sum_us)) * 1e-6,
 			buckets[METRICS_BUCKETS]);
@@ -166,6 +176,7 @@ static void write_store(const struct gate *gate, struct buf *out)
 void admin_metrics(const struct gate *gate, struct buf *out)
 {
 	write_requests(gate, out);
+	write_problems(gate, out);
 	write_passed(gate, out);
 	write_gauges(gate, out);
 	write_latency(gate, out, "upstream_seconds", "Time of protected calls to upstreams.",

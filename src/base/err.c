@@ -6,9 +6,12 @@
  */
 #include "base/err.h"
 
+#include "base/env.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void write_line(const char *line, int length)
@@ -23,13 +26,17 @@ static void write_line(const char *line, int length)
 
 int fail_at(int code, int error_number, const char *file, int line, const char *function)
 {
-	char text[512];
+	char text[512], time[25];
+	struct timespec now;
 	int length;
 
+	clock_gettime(CLOCK_REALTIME, &now);
+	time_format((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, time);
 	length = snprintf(text, sizeof(text),
-			  "{\"level\":\"error\",\"event\":\"failure\",\"what\":\"%s\",\"errno\":%d,"
+			  "{\"time\":\"%s\",\"level\":\"error\",\"event\":\"failure\",\"what\":\"%"
+			  "s\",\"errno\":%d,"
 			  "\"at\":\"%s:%d\",\"in\":\"%s\"}\n",
-			  fail_text(code), error_number, file, line, function);
+			  time, fail_text(code), error_number, file, line, function);
 	write_line(text, length < (int)sizeof(text) ? length : (int)sizeof(text) - 1);
 	return code;
 }

@@ -6,7 +6,6 @@
  */
 #include "cli/admin_client.h"
 
-#include "base/err.h"
 #include "cli/terminal.h"
 #include "config/settings.h"
 
@@ -314,6 +313,11 @@ static int not_reached(const struct admin_client *client, CURLcode code)
 	if (client->text.is_spoiled)
 		command_message("the gate's answer is longer than %d bytes; ask for less at once",
 				ADMIN_ANSWER_MAX);
+	else if (code == CURLE_PEER_FAILED_VERIFICATION)
+		command_message("the certificate of the admin listener at %s is not trusted, or is "
+				"for another name; --config FILE trusts the admin_tls.certificate "
+				"of FILE, --admin https://NAME:PORT asks under the name it is for",
+				client->url.at);
 	else
 		command_message("the gate's admin listener at %s does not answer (%s); is it "
 				"running? --data DIR, --config FILE or --admin URL say which gate",

@@ -2,7 +2,8 @@
  * counterfoil config: looks at configurations without starting anything.
  */
 #include "cli/command.h"
-#include "config/settings.h"
+#include "config/report.h"
+#include "net/server.h"
 
 enum { CHECK_JSON };
 enum { REPORT_JSON_MAX = 4 * 1024 * 1024 };
@@ -23,15 +24,48 @@ static void print_report_json(const struct settings_report *report)
 	buf_fini(&out);
 }
 
+/* Files of certificates can be read and yet be of no use: load them as the gate would. */
+static int check_tls(const struct settings_tls *tls, const char *file,
+		     struct settings_report *report)
+{
+	struct tls_context *context;
+	char why[256];
+
+	if (!tls->certificate.len)
+		return 0;
+	if (tls_context_new(tls->certificate.at, tls->key.at, &context, why, sizeof(why)) == 0) {
+		tls_context_free(context);
+		return 0;
+	}
+	report_add(report, (struct place){.source = file},
+		   "put a certificate chain and the key of its first one there, both PEM", "%s",
+		   why);
+	return SETTINGS_WRONG;
+}
+
+static int load(const char *file, struct settings_report *report)
+{
+	struct settings *settings = NULL;
+	int r = settings_load(file, NULL, &settings, report);
+	int s;
+
+	if (r == 0) {
+		r = check_tls(&settings->tls, file, report);
+		s = check_tls(&settings->admin_tls, file, report);
+		r = r != 0 ? r : s;
+	}
+	settings_free(settings);
+	return r;
+}
+
 static int run_check(const struct command_call *call)
 {
 	const char *file = call->operands[0];
 	struct settings_report report;
-	struct settings *settings = NULL;
 	int r;
 
 	settings_report_init(&report);
-	r = settings_load(file, NULL, &settings, &report);
+	r = load(file, &report);
 	if (r == 0 || r == SETTINGS_WRONG) {
 		if (call->options[CHECK_JSON])
 			print_report_json(&report);
@@ -40,7 +74,6 @@ static int run_check(const struct command_call *call)
 		else
 			settings_report_print(&report, stderr);
 	}
-	settings_free(settings);
 	settings_report_fini(&report);
 	return r == 0 ? EXIT_DONE : EXIT_USAGE;
 }

@@ -141,7 +141,7 @@ static void print_list(struct admin_client *client)
 
 	buf_init(&out, OUTPUT_MAX);
 	if (op_view_list(json_member(client->json, STR("operations")), &client->mem, &out) == 0)
-		command_message("there is no such operation");
+		command_message("no operation to list");
 	print_buf(&out);
 	if (next && next->type == JSON_STRING && next->string.len)
 		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));

@@ -4,16 +4,18 @@
  * To add a command: a file cmd_NAME.c with a `struct command`, its declaration in command.h,
  * its place in the table below.
  */
-#include "base/err.h"
 #include "cli/command.h"
 #include "commit.h"
 
 #include <curl/curl.h>
+#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <sodium.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 #include <yaml.h>
 #include <zlib.h>
@@ -78,8 +80,26 @@ static int flush(int status)
 	return EXIT_NOT_SO;
 }
 
+/*
+ * 0, 1 and 2 are taken, if need be by nothing: else the first files that are opened get these
+ * numbers, and the log would be written into a socket, or into a pipe that wakes a loop.
+ */
+static bool standard_files_are_open(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 int main(int count, char **words)
 {
+	if (!standard_files_are_open())
+		return EXIT_NOT_SO;
 	if (count == 2 && (strcmp(words[1], "--version") == 0 || strcmp(words[1], "-V") == 0))
 		return flush(print_version());
 	/* libcurl would write the secrets of TLS sessions into the file that it names. */

@@ -71,10 +71,14 @@ int settings_parse(struct str text, const char *name, const struct settings_over
 
 static int report_unreadable(struct settings_report *report, const char *file, int error_number)
 {
-	report_add(report, (struct place){.source = file},
-		   error_number == ENOENT ? "check its path"
-					  : "let the user the gate runs as read it",
-		   "cannot be read: %s", strerror(error_number));
+	const char *mend = "let the user the gate runs as read it";
+
+	if (error_number == ENOENT || error_number == ENOTDIR)
+		mend = "check its path";
+	if (error_number == EISDIR)
+		mend = "name a file in it";
+	report_add(report, (struct place){.source = file}, mend, "cannot be read: %s",
+		   strerror(error_number));
 	return SETTINGS_WRONG;
 }
 

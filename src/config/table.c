@@ -26,8 +26,8 @@ const struct setting settings_table[] = {
 	 .at = IN(admin),
 	 .default_value = "127.0.0.1:8081",
 	 .needs_restart = true,
-	 .help = "Where operators connect: console, metrics, health. It leaves this machine only "
-		 "with admin_tls, or with insecure: true."},
+	 .help = "Where operators connect: counterfoil op, metrics, health. It leaves this machine "
+		 "only with admin_tls, or with insecure: true."},
 	{.name = "data",
 	 .kind = KIND_PATH,
 	 .at = IN(data),
@@ -232,7 +232,7 @@ const struct setting settings_table[] = {
 	{.name = "limits.max_connections",
 	 .kind = KIND_COUNT,
 	 .at = IN(limits.max_connections),
-	 .default_value = "20000",
+	 .default_value = "16000",
 	 .range = "1 to 1000000",
 	 .help = "Connections of clients that are open at once, over the whole gate."},
 	{.name = "limits.idle_timeout",

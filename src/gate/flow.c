@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 #define TO(step) (1u << STEP_##step)
 
@@ -42,15 +42,22 @@ static const struct flow_step flow[STEP_COUNT] = {
 };
 /* clang-format on */
 
-const char *step_name(enum step step)
+/* Going on would be to guess what has been done: the process ends, and says where it stood. */
+static void check_move(enum step from, enum step to)
 {
-	return step < STEP_COUNT ? flow[step].name : "none";
+	char what[64];
+
+	if (to < STEP_COUNT && flow[from].may_go_to & (1u << to))
+		return;
+	snprintf(what, sizeof(what), "%s may not go to %s", flow[from].name,
+		 to < STEP_COUNT ? flow[to].name : "what is no step");
+	unreachable(what);
 }
 
 static void run_from(struct request *request, enum step next)
 {
 	while (next != FLOW_WAITS && next != FLOW_ENDS) {
-		require(flow[request->step].may_go_to & (1u << next));
+		check_move(request->step, next);
 		request->step = next;
 		next = flow[next].start(request);
 	}

@@ -14,7 +14,6 @@
 #ifndef GATE_FLOW_H
 #define GATE_FLOW_H
 
-#include "core/outcome.h"
 #include "net/server.h"
 
 struct request;
@@ -45,8 +44,6 @@ void flow_wake(struct request *request);
 
 /* The same, soon. */
 void flow_wake_soon(struct request *request);
-
-const char *step_name(enum step step);
 
 /* The steps. `_start` runs on entry, `_finish` when it is woken. */
 enum step step_receive(struct request *request);

@@ -19,6 +19,7 @@
 enum {
 	DRAIN_LOOK_MS = 50,
 	DRAIN_GRACE_MS = 2000, /* for what is given up to be recorded and told */
+	DRAIN_LAST_MS = 1000,  /* for the admin listener's last answers */
 	FILES_BESIDES = 64,    /* open files that are no client's */
 };
 
@@ -63,7 +64,7 @@ static void raise_file_limit(struct gate *gate)
 	log_int(&line, "wanted", (int64_t)wanted);
 	log_text(&line, "what",
 		 "limits.max_connections is more than the system lets this process open; "
-		 "raise the limit on open files (ulimit -n, LimitNOFILE)");
+		 "raise the limit on open files (ulimit -n, LimitNOFILE), or lower the setting");
 	log_end(&line);
 }
 
@@ -77,7 +78,6 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		.env = &env_machine,
 		.config_file = config_file,
 		.overrides = *overrides,
-		.started_ms = env_wall_ms(&env_machine),
 		.worker_count = settings->threads,
 	};
 	waiting_room_init(&gate->waiting);
@@ -94,6 +94,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		return explain(why, why_size, r, "the control loop could not be made");
 	return open_store(gate, why, why_size);
 }
+
+static void take_signals(struct gate *gate);
 
 int gate_start(struct gate *gate, char *why, size_t why_size)
 {
@@ -115,6 +117,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 	}
 	address_format((struct sockaddr *)&address, gate->listen_text);
 	janitor_start(gate);
+	take_signals(gate);
 	return 0;
 }
 
@@ -153,9 +156,21 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	gate->hold = hold;
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
+	if (gate->on_reload)
+		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
 	settings_hold_drop(old);
 	log_note(gate->log, LOG_INFO, "reloaded", "file", gate->config_file);
+}
+
+/* NULL: nothing is. While draining, new clients of services would not be given up in time. */
+static const char *against_reload(struct gate *gate)
+{
+	if (!gate->config_file)
+		return "there is no configuration file to read again";
+	if (atomic_load(&gate->is_draining))
+		return "the gate is stopping";
+	return is_reloading(gate) ? "the last reload is still under way" : NULL;
 }
 
 static void reload(struct gate *gate)
@@ -163,12 +178,11 @@ static void reload(struct gate *gate)
 	struct settings *settings = NULL;
 	struct settings_hold *hold;
 	struct settings_report report;
+	const char *against = against_reload(gate);
 	char why[256] = "";
 
-	if (!gate->config_file || is_reloading(gate)) {
-		log_note(gate->log, LOG_WARNING, "reload-refused", "what",
-			 gate->config_file ? "the last reload is still under way"
-					   : "there is no configuration file to read again");
+	if (against) {
+		log_note(gate->log, LOG_WARNING, "reload-refused", "what", against);
 		return;
 	}
 	settings_report_init(&report);
@@ -198,17 +212,32 @@ static void give_up(struct gate *gate)
 		worker_give_up(&gate->workers[i]);
 }
 
+/* The workers are done. True: and so is the admin listener, which until now has told how it goes.
+ */
+static bool has_said_all(struct gate *gate)
+{
+	int64_t now_ms = gate->control.loop.now_ms;
+
+	if (!gate->control_server)
+		return true;
+	if (!gate->last_until_ms) {
+		gate->last_until_ms = now_ms + DRAIN_LAST_MS;
+		server_drain(gate->control_server);
+	}
+	return server_is_idle(gate->control_server) || now_ms >= gate->last_until_ms;
+}
+
 static void look_if_drained(struct loop_timer *timer)
 {
 	struct gate *gate = list_entry(timer, struct gate, drain_timer);
 	bool is_over = gate->control.loop.now_ms >= gate->drain_until_ms;
+	bool are_drained = atomic_load(&gate->drained_workers) == gate->worker_count;
 
-	if (atomic_load(&gate->drained_workers) == gate->worker_count ||
-	    (is_over && gate->has_given_up)) {
+	if ((are_drained || (is_over && gate->has_given_up)) && has_said_all(gate)) {
 		loop_stop(&gate->control.loop);
 		return;
 	}
-	if (is_over)
+	if (is_over && !are_drained && !gate->has_given_up)
 		give_up(gate);
 	loop_timer_start(&gate->control.loop, timer, DRAIN_LOOK_MS);
 }
@@ -239,7 +268,7 @@ static void on_signal(uv_signal_t *handle, int signal)
 		drain(gate);
 }
 
-void gate_run(struct gate *gate)
+static void take_signals(struct gate *gate)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
@@ -248,6 +277,10 @@ void gate_run(struct gate *gate)
 		gate->signals[i].data = gate;
 		uv_signal_start(&gate->signals[i], on_signal, signals[i]);
 	}
+}
+
+void gate_run(struct gate *gate)
+{
 	loop_run(&gate->control.loop);
 }
 

@@ -35,8 +35,9 @@ int station_init(struct station *station, struct gate *gate);
 /* Settings that several workers hold, with what was read from the files they name. */
 struct settings_hold {
 	struct settings *settings;
-	struct tls_context *tls; /* of the data listener; NULL: plain */
-	atomic_uint holders;	 /* freed with the last one */
+	struct tls_context *tls;       /* of the data listener; NULL: plain */
+	struct tls_context *admin_tls; /* of the admin listener; NULL: plain */
+	atomic_uint holders;	       /* freed with the last one */
 };
 
 /* What one worker serves with, from one reload to the next. */
@@ -53,20 +54,25 @@ struct generation {
 struct worker {
 	struct station station;
 	struct gate *gate;
-	unsigned index;
+
+	/* serving */
 	struct service service;
 	struct server server;
 	struct generation *generation; /* the newest */
 	struct list generations;       /* with those that still have requests */
+	unsigned requests;	       /* not ended, over all generations */
 	struct metrics metrics;
-	unsigned requests; /* not ended, over all generations */
-	struct loop_sweeper sweeper;
-	struct loop_post reload; /* the control thread's */
-	struct settings_hold *next_hold;
-	atomic_bool is_reloading;
-	struct loop_post drain, give_up, stop; /* one may come on the heels of another */
-	struct loop_timer close;	       /* given up: ends what is still connected */
-	bool is_draining, is_drained;
+	struct loop_sweeper sweeper; /* brings the metrics up to date */
+
+	/* what the control thread asks for; each may come on the heels of another */
+	struct loop_post reload, drain, give_up, stop;
+	struct settings_hold *next_hold; /* of the reload */
+	atomic_bool is_reloading;	 /* until it is done */
+
+	/* ending */
+	bool is_draining;
+	bool is_drained;	 /* and counted in gate->drained_workers */
+	struct loop_timer close; /* given up: ends what is still connected */
 };
 
 struct janitor {
@@ -78,39 +84,57 @@ struct janitor {
 };
 
 struct gate {
+	/* for every thread */
 	const struct env *env;
 	struct log *log;
 	struct store *store;
 	struct waiting_room waiting;
-	struct settings_hold *hold; /* the newest; the control thread's */
-	const char *config_file;    /* NULL: none */
-	struct settings_override overrides;
+	struct worker *workers;
+	unsigned worker_count;
+	atomic_bool is_draining;
+	atomic_uint drained_workers;
 
+	/* the control thread's */
 	struct station control;
 	struct janitor janitor;
+	struct settings_hold *hold; /* the newest */
+	const char *config_file;    /* NULL: none */
+	struct settings_override overrides;
+	unsigned started_workers;
+	char listen_text[64];	/* the data listener's address as bound */
+	uint64_t interrupted;	/* operations that a former gate left running */
 	uv_signal_t signals[3]; /* TERM, INT, HUP */
+
+	/* the admin listener's to fill */
+	struct server *control_server;	       /* its own, drained last; NULL: none */
+	void (*on_reload)(void *reload_owner); /* `hold` is new, the old one still there; or NULL */
+	void *reload_owner;
+
+	/* the control thread's, draining */
 	struct loop_timer drain_timer;
 	int64_t drain_until_ms; /* monotonic */
-	struct worker *workers;
-	unsigned worker_count, started_workers;
-	atomic_uint drained_workers;
-	atomic_bool is_draining;
-	bool has_given_up;    /* the time for draining is over; the control thread's */
-	int64_t started_ms;   /* Unix time */
-	uint64_t interrupted; /* operations that a former gate left running */
-	char listen_text[64]; /* the data listener's address as bound */
+	bool has_given_up;	/* the time for draining is over */
+	int64_t last_until_ms;	/* monotonic: for the admin listener's last answers; 0: not yet */
 };
 
 /*
- * Open: settings, log, store, control station. Start: the workers. Run: the control loop until a
- * signal has ended it; Close: everything. 0, or a failure that has been explained in `why`.
- * From the main thread.
+ * Open: settings, log, store, control station. Start: the workers; from then on signals count.
+ * Run: the control loop until a signal has ended it. Close: everything. 0, or a failure that has
+ * been explained in `why`. From the main thread.
  */
 int gate_open(struct gate *gate, const char *config_file, const struct settings_override *overrides,
 	      struct settings *settings, char *why, size_t why_size);
 int gate_start(struct gate *gate, char *why, size_t why_size);
 void gate_run(struct gate *gate);
 void gate_close(struct gate *gate);
+
+/* The part of one worker; at least one. */
+static inline size_t gate_share(size_t whole, unsigned workers)
+{
+	size_t part = (whole + workers - 1) / workers;
+
+	return part ? part : 1;
+}
 
 static inline const struct settings *gate_settings(const struct gate *gate)
 {
@@ -135,6 +159,12 @@ void worker_give_up(struct worker *worker);
 void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 
+/*
+ * generation.c, all on the worker's own loop. New: takes `hold`, also on failure (NULL: no
+ * memory). Hold and drop: a request begins, and ends; a retired one goes with its last request.
+ */
+struct generation *generation_new(struct worker *worker, struct settings_hold *hold);
+void generation_free(struct generation *generation);
 void generation_hold(struct generation *generation);
 void generation_drop(struct generation *generation);
 

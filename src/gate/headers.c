@@ -6,9 +6,18 @@
  */
 #include "gate/headers.h"
 
-#include "net/client.h"
+#include "http/answer.h"
 
 enum { REQUEST_ID_LONGEST = 128 };
+
+static bool is_among(struct str name, const char *const names[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal_nocase(name, str_from(names[i])))
+			return true;
+	}
+	return false;
+}
 
 /* Said anew here, or meant for this gate's connection only. */
 static bool is_rewritten(struct str name, bool asks_identity)
@@ -23,11 +32,8 @@ static bool is_rewritten(struct str name, bool asks_identity)
 		"Via",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_equal_nocase(name, str_from(names[i])))
-			return true;
-	}
-	return asks_identity && str_equal_nocase(name, STR("Accept-Encoding"));
+	return is_among(name, names, sizeof(names) / sizeof(names[0])) ||
+	       (asks_identity && str_equal_nocase(name, STR("Accept-Encoding")));
 }
 
 struct str headers_value(const struct http_request *request, struct str name)
@@ -82,6 +88,7 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 			 struct str request_id, bool asks_identity, struct buf *out)
 {
 	const struct http_request *request = &exchange->request;
+
 	for (size_t i = 0; i < request->field_count; i++) {
 		const struct http_field *field = &request->fields[i];
 
@@ -112,21 +119,18 @@ static bool is_of_the_moment(struct str name)
 		"Set-Cookie", "Set-Cookie2", "WWW-Authenticate", "Date",
 		"Age",	      "Retry-After", "X-Request-Id",	 "Authentication-Info"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (str_equal_nocase(name, str_from(names[i])))
-			return true;
-	}
-	return str_starts_with_nocase(name, STR("RateLimit")) ||
+	return is_among(name, names, sizeof(names) / sizeof(names[0])) ||
+	       str_starts_with_nocase(name, STR("RateLimit")) ||
 	       str_starts_with_nocase(name, STR("X-RateLimit")) ||
 	       str_starts_with_nocase(name, STR("X-Rate-Limit"));
 }
 
 void headers_from_upstream(struct str lines, struct buf *kept, struct buf *first_only)
 {
-	struct http_field fields[CALL_FIELDS_MAX];
+	struct http_field fields[HTTP_ANSWER_FIELDS_MAX];
 	size_t count = 0;
 
-	while (count < CALL_FIELDS_MAX && http_next_line(&lines, &fields[count]))
+	while (count < HTTP_ANSWER_FIELDS_MAX && http_next_line(&lines, &fields[count]))
 		count++;
 	for (size_t i = 0; i < count; i++) {
 		if (http_is_hop_by_hop(fields, count, fields[i].name) || is_ours(fields[i].name))

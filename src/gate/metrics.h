@@ -18,20 +18,22 @@ struct histogram {
 	_Atomic uint64_t count;
 };
 
-enum { METRICS_PROBLEMS = 40 };
+enum { METRICS_PROBLEMS = 40, METRICS_CLASSES = 6 };
 
 struct metrics {
 	_Atomic uint64_t outcomes[OUTCOME_COUNT];    /* protected requests */
 	_Atomic uint64_t problems[METRICS_PROBLEMS]; /* answers the gate made, by enum problem */
-	_Atomic uint64_t passed[6];		     /* unprotected requests by class of status */
+	_Atomic uint64_t passed[METRICS_CLASSES];    /* unprotected requests by class of status */
 	_Atomic uint64_t passed_broken;		     /* broken off before their end */
 	_Atomic uint64_t undelivered;		     /* answers that did not get out */
+	_Atomic uint64_t waiters_refused;	     /* the room was full, or closed */
+	struct histogram upstream;		     /* protected calls */
+	struct histogram request;		     /* protected requests as a whole */
+
+	/* copied at each sweep: from the worker, and from its server's counters */
 	_Atomic uint64_t requests_open;
-	_Atomic uint64_t waiters_refused;
 	_Atomic uint64_t connections_open, connections_accepted, connections_refused;
 	_Atomic uint64_t messages_refused, timeouts;
-	struct histogram upstream; /* protected calls */
-	struct histogram request;  /* protected requests as a whole */
 };
 
 static inline void metrics_add(_Atomic uint64_t *counter, uint64_t n)

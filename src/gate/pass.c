@@ -11,8 +11,7 @@
 
 #include "gate/headers.h"
 #include "gate/problem.h"
-
-#include "base/err.h"
+#include "gate/request_line.h"
 
 enum {
 	PASS_UPLOAD_MAX = 256 * 1024,  /* bytes from the client that wait for the service */
@@ -34,22 +33,14 @@ struct pass {
 
 static void log_pass(const struct pass *pass)
 {
-	const struct exchange *exchange = pass->exchange;
 	const struct gate *gate = pass->worker->gate;
 	struct log_line line;
 
 	if (!pass->generation->settings->log.requests)
 		return;
-	log_begin(&line, gate->log, LOG_INFO, "request");
-	log_str(&line, "method", exchange->request.method);
-	log_str(&line, "path", exchange->request.parts.path);
-	log_int(&line, "status", exchange->status);
+	request_line_begin(&line, gate, pass->exchange);
 	log_bool(&line, "protected", false);
-	log_str(&line, "request_id", pass->request_id);
-	log_text(&line, "client", exchange->peer);
-	log_int(&line, "bytes_in", (int64_t)exchange->body.seen);
-	log_int(&line, "bytes_out", (int64_t)exchange->answer_bytes);
-	log_int(&line, "duration_us", env_monotonic_us(gate->env) - exchange->began_us);
+	request_line_traffic(&line, gate, pass->exchange, pass->request_id);
 	log_bool(&line, "delivered", pass->delivery == DELIVERY_DONE);
 	log_end(&line);
 }
@@ -58,11 +49,11 @@ static void end_if_over(struct pass *pass)
 {
 	struct generation *generation = pass->generation;
 	struct metrics *metrics = &pass->worker->metrics;
-	int class = pass->exchange->status / 100;
+	int class = pass->exchange->status / 100; /* 0: none was sent */
 
 	if (pass->is_call_open || !pass->is_finished)
 		return;
-	metrics_add(&metrics->passed[class >= 1 && class <= 5 ? class : 0], 1);
+	metrics_add(&metrics->passed[class < METRICS_CLASSES ? class : 0], 1);
 	if (pass->delivery == DELIVERY_FAILED)
 		metrics_add(&metrics->passed_broken, 1);
 	log_pass(pass);
@@ -76,17 +67,12 @@ static void end_if_over(struct pass *pass)
 static void answer_problem(struct pass *pass, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	struct buf headers, body;
+	struct buf lines;
 
-	buf_init(&headers, PASS_LINES_MAX);
-	buf_init(&body, PASS_LINES_MAX);
-	problem_headers(&headers, &facts);
-	http_write_field(&headers, STR("X-Request-Id"), pass->request_id);
-	problem_write(&body, &facts);
-	metrics_add(&pass->worker->metrics.problems[problem], 1);
-	exchange_answer(pass->exchange, problem_status(&facts), buf_str(&headers), buf_str(&body));
-	buf_fini(&headers);
-	buf_fini(&body);
+	buf_init(&lines, PASS_LINES_MAX);
+	http_write_field(&lines, STR("X-Request-Id"), pass->request_id);
+	problem_answer(pass->exchange, &facts, buf_str(&lines), &pass->worker->metrics);
+	buf_fini(&lines);
 }
 
 /* The client's side. */
@@ -161,14 +147,15 @@ static void call_head(struct call *call)
 	if (pass->exchange->is_ended)
 		return;
 	buf_init(&lines, PASS_LINES_MAX);
-	headers_from_upstream(buf_str(&call->answer_headers), &lines, &lines);
+	headers_from_upstream(buf_str(&call->answer.fields), &lines, &lines);
 	buf_append_str(&lines, STR("Via: 1.1 counterfoil\r\n"));
 	http_write_field(&lines, STR("X-Request-Id"), pass->request_id);
 	headers_expose(buf_str(&lines), &lines);
 	if (lines.is_spoiled)
 		exchange_abort(pass->exchange);
 	else
-		exchange_start(pass->exchange, call->status, buf_str(&lines), call->answer_length);
+		exchange_start(pass->exchange, call->answer.status, buf_str(&lines),
+			       call->answer.length);
 	buf_fini(&lines);
 }
 

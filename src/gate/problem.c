@@ -5,29 +5,31 @@
 
 #include "base/err.h"
 #include "config/settings.h"
+#include "gate/metrics.h"
 #include "json/json.h"
 
 #include <stdio.h>
+
+enum { ANSWER_PART_MAX = 256 * 1024 }; /* of its lines, and of its body */
+
+_Static_assert((int)PROBLEM_COUNT <= (int)METRICS_PROBLEMS, "every problem has its counter");
 
 static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NONE] = {"none", 500, "No problem", ADVICE_STOP, 0, NULL},
 	[PROBLEM_KEY_MISSING] = {"key-missing", 400, "This request needs a token", ADVICE_FIX, 0,
 				 "Writes need a token, so that a retry can be told from a second "
-				 "intention. Make one "
-				 "for each intended action, keep it before you send, and send it "
-				 "with every retry."},
-	[PROBLEM_KEY_MALFORMED] =
-		{"key-malformed", 400, "The token is malformed", ADVICE_FIX, 0,
-		 "A token is 1 to 255 visible ASCII characters, bare or as a quoted string, in one "
-		 "header line."},
+				 "intention. Make one for each intended action, keep it before you "
+				 "send, and send it with every retry."},
+	[PROBLEM_KEY_MALFORMED] = {"key-malformed", 400, "The token is malformed", ADVICE_FIX, 0,
+				   "A token is 1 to 255 visible ASCII characters, bare or as a "
+				   "quoted string, in one header line."},
 	[PROBLEM_REQUEST_MALFORMED] =
 		{"request-malformed", 400, "The request is malformed", ADVICE_FIX, 0,
 		 "The message could be understood in two ways, or not at all. Nothing was sent."},
 	[PROBLEM_BODY_MALFORMED] = {"body-malformed", 400, "The body is malformed or ambiguous",
 				    ADVICE_FIX, 0,
 				    "The body could be understood in two ways, or not at all. "
-				    "Nothing was sent and the "
-				    "token is still free."},
+				    "Nothing was sent and the token is still free."},
 	[PROBLEM_BODY_TOO_LARGE] = {"body-too-large", 413, "The request is too large", ADVICE_FIX,
 				    0,
 				    "The body, the head or the target is over a limit of this "
@@ -35,76 +37,66 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_CODING_UNKNOWN] =
 		{"coding-unknown", 415, "The content coding is not known here", ADVICE_FIX, 0,
 		 "Send the body as it is, or with gzip or deflate. Nothing was sent."},
-	[PROBLEM_METHOD_OVERRIDE] = {"method-override", 400, "A method override is not accepted",
-				     ADVICE_FIX, 0,
-				     "A header asks the service to treat this request as a "
-				     "protected write. Send it with "
-				     "that method, and with a token. Nothing was sent."},
+	[PROBLEM_METHOD_OVERRIDE] =
+		{"method-override", 400, "A method override is not accepted", ADVICE_FIX, 0,
+		 "A header asks the service to treat this request as a protected write. Send it "
+		 "with that method, and with a token. Nothing was sent."},
 	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
 				"This gate lets only declared writes through. Nothing was sent."},
 	[PROBLEM_KEY_REUSED] =
 		{"key-reused", 422, "The token belongs to another request", ADVICE_FIX, 0,
 		 "The token was first used with a different request. Send that request again "
 		 "unchanged; only for a new intention make a new token."},
-	[PROBLEM_OPERATION_RUNNING] = {"operation-running", 409,
-				       "The first attempt is still running", ADVICE_WAIT, 1,
-				       "Another attempt with this token is under way. Wait, then "
-				       "send the same request with "
-				       "the same token, or ask the status resource."},
-	[PROBLEM_OPERATION_QUEUED] = {"operation-queued", 202, "The operation is queued",
-				      ADVICE_WAIT, 2,
-				      "It has not been sent yet. Ask the status resource, or "
-				      "repeat the same request."},
+	[PROBLEM_OPERATION_RUNNING] =
+		{"operation-running", 409, "The first attempt is still running", ADVICE_WAIT, 1,
+		 "Another attempt with this token is under way. Wait, then send the same request "
+		 "with the same token, or ask the status resource."},
+	[PROBLEM_OPERATION_QUEUED] =
+		{"operation-queued", 202, "The operation is queued", ADVICE_WAIT, 2,
+		 "It has not been sent yet. Ask the status resource, or repeat the same request."},
 	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
 				      ADVICE_WAIT, 10,
 				      "Nothing is sent before that. Ask the status resource."},
-	[PROBLEM_OPERATION_CANCELLED] = {"operation-cancelled", 409, "The operation was cancelled",
-					 ADVICE_NEW_KEY, 0,
-					 "It was withdrawn before anything was sent. If it is "
-					 "wanted after all, it is a new "
-					 "intention with a new token."},
-	[PROBLEM_OPERATION_FAILED] = {"operation-failed", 409, "The operation did not happen",
-				      ADVICE_NEW_KEY, 0,
-				      "Somebody found out that it had no effect, and closed it. To "
-				      "do it after all, send "
-				      "it with a new token and Counterfoil-Retry-Of."},
+	[PROBLEM_OPERATION_CANCELLED] =
+		{"operation-cancelled", 409, "The operation was cancelled", ADVICE_NEW_KEY, 0,
+		 "It was withdrawn before anything was sent. If it is wanted after all, it is a "
+		 "new intention with a new token."},
+	[PROBLEM_OPERATION_FAILED] =
+		{"operation-failed", 409, "The operation did not happen", ADVICE_NEW_KEY, 0,
+		 "Somebody found out that it had no effect, and closed it. To do it after all, "
+		 "send it with a new token and Counterfoil-Retry-Of."},
 	[PROBLEM_OUTCOME_UNKNOWN] =
 		{"outcome-unknown", 409, "Nobody knows whether it happened", ADVICE_QUERY, 30,
 		 "The request left the gate and no certain answer came back. It is not sent again. "
 		 "Ask the status resource; a person finds out. Never use a new token."},
 	[PROBLEM_OUTCOME_UNKNOWN_NOW] = {"outcome-unknown", 504, "Nobody knows whether it happened",
 					 ADVICE_QUERY, 5, NULL},
-	[PROBLEM_KEY_EXPIRED] =
-		{"key-expired", 410, "The token has expired", ADVICE_STOP, 0,
-		 "The token was used before and its record is gone. It had its one chance; nothing "
-		 "was sent now."},
-	[PROBLEM_RESPONSE_NOT_RETAINED] = {"response-not-retained", 410,
-					   "The operation has ended; its answer is not kept",
-					   ADVICE_STOP, 0,
-					   "The action was carried out once and is not run again. "
-					   "Its answer was too large to "
-					   "keep, or was never seen. Look at the resource itself."},
+	[PROBLEM_KEY_EXPIRED] = {"key-expired", 410, "The token has expired", ADVICE_STOP, 0,
+				 "The token was used before and its record is gone. It had its one "
+				 "chance; nothing was sent now."},
+	[PROBLEM_RESPONSE_NOT_RETAINED] =
+		{"response-not-retained", 410, "The operation has ended; its answer is not kept",
+		 ADVICE_STOP, 0,
+		 "The action was carried out once and is not run again. Its answer was too large "
+		 "to keep, or was never seen. Look at the resource itself."},
 	[PROBLEM_RETRY_REFUSED] =
 		{"retry-refused", 409, "There is no failed operation to retry", ADVICE_STOP, 0,
 		 "Counterfoil-Retry-Of names an operation of this account that failed or was "
 		 "cancelled. Nothing was sent and the token is still free."},
-	[PROBLEM_NOT_SENT] =
-		{"not-sent", 503, "It was not sent", ADVICE_SAME_KEY, 2,
-		 "It is certain that the service did not act. Send the same request with the same "
-		 "token again."},
+	[PROBLEM_NOT_SENT] = {"not-sent", 503, "It was not sent", ADVICE_SAME_KEY, 2,
+			      "It is certain that the service did not act. Send the same request "
+			      "with the same token again."},
 	[PROBLEM_STORE_UNAVAILABLE] = {"store-unavailable", 503, "The gate cannot keep records now",
 				       ADVICE_SAME_KEY, 5,
 				       "Without a durable record nothing is sent. Send the same "
-				       "request with the same token "
-				       "again."},
+				       "request with the same token again."},
 	[PROBLEM_UPSTREAM_UNREACHABLE] = {"upstream-unreachable", 502,
 					  "The service was not reached", ADVICE_WAIT, 2,
 					  "No connection to the service could be made."},
 	[PROBLEM_UPSTREAM_FAILED] = {"upstream-failed", 502, "The service gave no whole answer",
 				     ADVICE_QUERY, 0,
 				     "The service broke off. This request was not protected: look "
-				     "at the resource before "
-				     "you repeat a write."},
+				     "at the resource before you repeat a write."},
 	[PROBLEM_UPSTREAM_TIMEOUT] =
 		{"upstream-timeout", 504, "The service did not answer in time", ADVICE_QUERY, 0,
 		 "This request was not protected: look at the resource before you repeat a write."},
@@ -205,6 +197,36 @@ void problem_headers(struct buf *headers, const struct problem_facts *facts)
 				    "Link: </.counterfoil/help>; rel=\"describedby\"\r\n"));
 	if (wait_of(facts) > 0)
 		buf_printf(headers, "Retry-After: %d\r\n", wait_of(facts));
+}
+
+void problem_answer(struct exchange *exchange, const struct problem_facts *facts,
+		    struct str more_headers, struct metrics *metrics)
+{
+	struct buf headers, body;
+
+	buf_init(&headers, ANSWER_PART_MAX);
+	buf_init(&body, ANSWER_PART_MAX);
+	problem_headers(&headers, facts);
+	buf_append_str(&headers, more_headers);
+	problem_write(&body, facts);
+	if (metrics)
+		metrics_add(&metrics->problems[facts->problem], 1);
+	if (headers.is_spoiled || body.is_spoiled)
+		exchange_abort(exchange);
+	else
+		exchange_answer(exchange, problem_status(facts), buf_str(&headers), buf_str(&body));
+	buf_fini(&headers);
+	buf_fini(&body);
+}
+
+struct problem_facts problem_of_refusal(const struct http_refusal *refusal)
+{
+	return (struct problem_facts){
+		.problem = problem_of_status(refusal->status),
+		.status = refusal->status,
+		.detail = refusal->detail,
+		.after_s = -1,
+	};
 }
 
 enum problem problem_of_status(int status)

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "core/outcome.h"
+#include "net/server.h"
 
 enum problem {
 	PROBLEM_NONE,
@@ -67,6 +68,17 @@ struct problem_facts {
 };
 
 int problem_status(const struct problem_facts *facts);
+
+/* Of a message or body that the codec refused: with the status and the words it chose. */
+struct problem_facts problem_of_refusal(const struct http_refusal *refusal);
+
+/*
+ * Answer with it: its own header lines, then `more_headers`. Counted in `metrics` (NULL: in none).
+ * Without memory for the answer the exchange is broken off.
+ */
+struct metrics;
+void problem_answer(struct exchange *exchange, const struct problem_facts *facts,
+		    struct str more_headers, struct metrics *metrics);
 
 /* The body, appended to `body`. */
 void problem_write(struct buf *body, const struct problem_facts *facts);

@@ -9,8 +9,6 @@
 #include "gate/gate.h"
 #include "gate/problem.h"
 
-enum { REQUEST_ID_MAX = 128 };
-
 struct request {
 	struct worker *worker;
 	struct generation *generation;

@@ -13,7 +13,6 @@
 #include "gate/problem.h"
 #include "gate/query.h"
 
-#include "base/err.h"
 #include "core/fingerprint.h"
 
 enum { STATUS_HEAD_MAX = 256 * 1024, STATUS_BODY_MAX = 4 * 1024 * 1024 };
@@ -47,12 +46,12 @@ bool status_is_ours(struct exchange *exchange)
 
 /* Answering. */
 
-static void answer(struct inquiry *inquiry, int status, struct str headers, struct buf *body)
+static void answer(struct inquiry *inquiry, struct str headers, struct buf *body)
 {
 	if (body->is_spoiled)
 		exchange_abort(inquiry->exchange);
 	else
-		exchange_answer(inquiry->exchange, status, headers, buf_str(body));
+		exchange_answer(inquiry->exchange, 200, headers, buf_str(body));
 	buf_fini(body);
 }
 
@@ -66,15 +65,8 @@ static void answer_problem(struct inquiry *inquiry, enum problem problem, const 
 		.id = operation->state ? &operation->id : NULL,
 		.state = operation->state,
 	};
-	struct buf headers, body;
 
-	buf_init(&headers, STATUS_HEAD_MAX);
-	buf_init(&body, STATUS_BODY_MAX);
-	problem_headers(&headers, &facts);
-	problem_write(&body, &facts);
-	metrics_add(&inquiry->worker->metrics.problems[problem], 1);
-	answer(inquiry, problem_status(&facts), buf_str(&headers), &body);
-	buf_fini(&headers);
+	problem_answer(inquiry->exchange, &facts, STR(""), &inquiry->worker->metrics);
 }
 
 #define JSON_HEADERS STR("Content-Type: application/json\r\nCache-Control: no-store\r\n")
@@ -88,7 +80,7 @@ static void answer_operation(struct inquiry *inquiry)
 	buf_init(&body, STATUS_BODY_MAX);
 	json_writer_init(&json, &body);
 	operation_json(&json, &command->operation, command->attempts, command->attempt_count, true);
-	answer(inquiry, 200, JSON_HEADERS, &body);
+	answer(inquiry, JSON_HEADERS, &body);
 }
 
 /* The kept answer, verbatim. */
@@ -130,7 +122,7 @@ static void answer_list(struct inquiry *inquiry)
 	buf_init(&body, STATUS_BODY_MAX);
 	json_writer_init(&json, &body);
 	operation_list_json(&json, &inquiry->command, true);
-	answer(inquiry, 200, JSON_HEADERS, &body);
+	answer(inquiry, JSON_HEADERS, &body);
 }
 
 /* Asking. */
@@ -287,7 +279,7 @@ static void help(struct inquiry *inquiry)
 
 	buf_init(&body, STATUS_BODY_MAX);
 	problem_help(&body, inquiry->generation->settings);
-	answer(inquiry, 200, STR("Content-Type: text/plain; charset=utf-8\r\n"), &body);
+	answer(inquiry, STR("Content-Type: text/plain; charset=utf-8\r\n"), &body);
 }
 
 static void actions(struct inquiry *inquiry)
@@ -296,7 +288,7 @@ static void actions(struct inquiry *inquiry)
 
 	buf_init(&body, STATUS_BODY_MAX);
 	buf_append_str(&body, STR("{\"actions\":[]}"));
-	answer(inquiry, 200, JSON_HEADERS, &body);
+	answer(inquiry, JSON_HEADERS, &body);
 }
 
 /* Routing. */

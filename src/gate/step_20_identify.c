@@ -8,6 +8,8 @@
 
 #include "core/token.h"
 
+#include <stdio.h>
+
 static enum step read_token(struct request *request)
 {
 	const struct http_request *http = &request->exchange->request;

@@ -14,13 +14,6 @@ enum step step_recognise_start(struct request *request)
 	return FLOW_WAITS;
 }
 
-static enum step refuse_body(struct request *request, const struct http_refusal *refusal)
-{
-	request_problem(request, problem_of_status(refusal->status), refusal->detail);
-	request->problem.status = refusal->status;
-	return STEP_ANSWER;
-}
-
 static int compute(struct request *request, struct fingerprint_error *error)
 {
 	const struct http_request *http = &request->exchange->request;
@@ -44,8 +37,10 @@ enum step step_recognise_finish(struct request *request)
 	struct fingerprint_error error;
 	enum problem problem;
 
-	if (request->body_refusal)
-		return refuse_body(request, request->body_refusal);
+	if (request->body_refusal) {
+		request->problem = problem_of_refusal(request->body_refusal);
+		return STEP_ANSWER;
+	}
 	switch (compute(request, &error)) {
 	case 0:
 		return STEP_CLAIM;

@@ -85,13 +85,19 @@ static enum step not_retained(struct request *request)
 	return request_problem(request, PROBLEM_RESPONSE_NOT_RETAINED, NULL);
 }
 
+/* It is over, and the service never answered. */
+static enum step ended(struct request *request, enum problem problem)
+{
+	request->outcome = OUTCOME_REPLAYED;
+	request->is_replay = true;
+	return request_problem(request, problem, NULL);
+}
+
 static enum step resolved(struct request *request)
 {
 	if (request->state == STATE_COMPLETED)
 		return not_retained(request);
-	request->outcome = OUTCOME_REPLAYED;
-	request->is_replay = true;
-	return request_problem(request, PROBLEM_OPERATION_FAILED, NULL);
+	return ended(request, PROBLEM_OPERATION_FAILED);
 }
 
 static enum step open_problem(struct request *request, enum outcome outcome, enum problem problem)
@@ -137,7 +143,7 @@ static enum step judge(struct request *request)
 	case VERDICT_UNKNOWN:
 		return open_problem(request, OUTCOME_UNKNOWN, PROBLEM_OUTCOME_UNKNOWN);
 	case VERDICT_CANCELLED:
-		return open_problem(request, OUTCOME_REPLAYED, PROBLEM_OPERATION_CANCELLED);
+		return ended(request, PROBLEM_OPERATION_CANCELLED);
 	case VERDICT_RESOLVED:
 		return resolved(request);
 	case VERDICT_PICK_UP:

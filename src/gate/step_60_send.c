@@ -8,8 +8,6 @@
 #include "gate/headers.h"
 #include "gate/request.h"
 
-#include "base/err.h"
-
 static void call_head(struct call *call);
 static bool call_data(struct call *call, struct str piece);
 static void call_done(struct call *call, enum sending sending);
@@ -42,7 +40,7 @@ enum step step_send_start(struct request *request)
 		.body = exchange->body_text,
 		.has_body = exchange->body_text.len || exchange->request.framing != HTTP_NO_BODY ||
 			    str_equal(exchange->request.method, STR("POST")),
-		.is_once = true,
+		.has_total_timeout = true,
 		.is_spoiled = request->call_headers.is_spoiled,
 	};
 	call_start(request->generation->clients[0], &request->call);
@@ -55,8 +53,8 @@ static void call_head(struct call *call)
 	struct request *request = call->owner;
 
 	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    SENDING_ANSWERED, call->status);
-	headers_from_upstream(buf_str(&call->answer_headers), &request->answer_headers,
+					    SENDING_ANSWERED, call->answer.status);
+	headers_from_upstream(buf_str(&call->answer.fields), &request->answer_headers,
 			      &request->first_headers);
 }
 
@@ -107,7 +105,7 @@ enum step step_send_finish(struct request *request)
 		return STEP_PIPE;
 	request->is_piped = false;
 	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    request->sending, request->call.status);
-	request->status = request->call.status;
+					    request->sending, request->call.answer.status);
+	request->status = request->call.answer.status;
 	return STEP_SETTLE;
 }

@@ -17,7 +17,7 @@ enum step step_pipe_start(struct request *request)
 	if (held->max < CALL_PIECE_MAX)
 		held->max = CALL_PIECE_MAX;
 	buf_init(&headers, ANSWER_HEAD_MAX);
-	request->status = request->call.status;
+	request->status = request->call.answer.status;
 	request->outcome = OUTCOME_CREATED;
 	request->state = request->event == EVENT_SUCCEEDED ? STATE_COMPLETED : STATE_FAILED;
 	request->headers = buf_str(&request->answer_headers);
@@ -26,7 +26,7 @@ enum step step_pipe_start(struct request *request)
 		exchange_abort(exchange);
 	else
 		exchange_start(exchange, request->status, buf_str(&headers),
-			       request->call.answer_length);
+			       request->call.answer.length);
 	buf_fini(&headers);
 	call_be_patient(&request->call);
 	call_resume(&request->call);
@@ -58,6 +58,6 @@ void step_pipe_drained(struct request *request)
 enum step step_pipe_finish(struct request *request)
 {
 	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    request->sending, request->call.status);
+					    request->sending, request->call.answer.status);
 	return STEP_SETTLE;
 }

@@ -8,8 +8,6 @@
 #include "gate/headers.h"
 #include "gate/request.h"
 
-enum { PROBLEM_MAX = 8 * 1024 };
-
 static void operation_headers(const struct request *request, struct buf *out)
 {
 	char text[OPERATION_ID_TEXT + 1];
@@ -56,24 +54,19 @@ static void kept_location(struct str lines, struct buf *out)
 
 static void answer_problem(struct request *request)
 {
-	struct buf headers, body;
+	struct buf lines;
 
-	buf_init(&headers, ANSWER_HEAD_MAX);
-	buf_init(&body, PROBLEM_MAX);
+	buf_init(&lines, ANSWER_HEAD_MAX);
 	if (request->has_operation) {
 		request->problem.id = &request->id;
 		request->problem.state = request->state;
 	}
-	problem_headers(&headers, &request->problem);
 	if (request->problem.problem == PROBLEM_RESPONSE_NOT_RETAINED)
-		kept_location(request->headers, &headers);
-	operation_headers(request, &headers);
-	problem_write(&body, &request->problem);
-	metrics_add(&request->worker->metrics.problems[request->problem.problem], 1);
-	exchange_answer(request->exchange, problem_status(&request->problem), buf_str(&headers),
-			buf_str(&body));
-	buf_fini(&headers);
-	buf_fini(&body);
+		kept_location(request->headers, &lines);
+	operation_headers(request, &lines);
+	problem_answer(request->exchange, &request->problem, buf_str(&lines),
+		       &request->worker->metrics);
+	buf_fini(&lines);
 }
 
 static void answer_upstream(struct request *request)

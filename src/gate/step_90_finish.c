@@ -7,8 +7,7 @@
  * secret.
  */
 #include "gate/request.h"
-
-#include "base/err.h"
+#include "gate/request_line.h"
 
 static void finish_call(struct request *request)
 {
@@ -50,13 +49,12 @@ static void note_attempt(struct request *request)
 static void count(struct request *request)
 {
 	struct metrics *metrics = &request->worker->metrics;
-	const struct exchange *exchange = request->exchange;
 
 	metrics_add(&metrics->outcomes[request->outcome], 1);
 	if (request->delivery == DELIVERY_FAILED)
 		metrics_add(&metrics->undelivered, 1);
 	histogram_add(&metrics->request,
-		      env_monotonic_us(request->worker->gate->env) - exchange->began_us);
+		      env_monotonic_us(request->worker->gate->env) - request->exchange->began_us);
 }
 
 static void log_operation(struct log_line *line, const struct request *request)
@@ -74,26 +72,18 @@ static void log_operation(struct log_line *line, const struct request *request)
 
 static void log_request(const struct request *request)
 {
-	const struct exchange *exchange = request->exchange;
 	const struct gate *gate = request->worker->gate;
 	struct log_line line;
 
 	if (!request->generation->settings->log.requests)
 		return;
-	log_begin(&line, gate->log, LOG_INFO, "request");
-	log_str(&line, "method", exchange->request.method);
-	log_str(&line, "path", exchange->request.parts.path);
-	log_int(&line, "status", exchange->status);
+	request_line_begin(&line, gate, request->exchange);
 	log_operation(&line, request);
 	if (request->problem.problem)
 		log_text(&line, "problem", problem_kind(request->problem.problem)->slug);
 	if (request->account.len)
 		log_str(&line, "account", str_of(request->account.at, 12));
-	log_str(&line, "request_id", request->request_id);
-	log_text(&line, "client", exchange->peer);
-	log_int(&line, "bytes_in", (int64_t)exchange->body.seen);
-	log_int(&line, "bytes_out", (int64_t)exchange->answer_bytes);
-	log_int(&line, "duration_us", env_monotonic_us(gate->env) - exchange->began_us);
+	request_line_traffic(&line, gate, request->exchange, request->request_id);
 	if (request->call.client)
 		log_int(&line, "upstream_us", request->call.duration_us);
 	if (request->delivery != DELIVERY_NOT_KNOWN)

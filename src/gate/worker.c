@@ -1,6 +1,6 @@
 /*
- * A worker: one loop, its listener, its upstream clients, its requests; and the station, a
- * loop that can ask the store.
+ * A worker: one loop with its listener, its generations and its requests; and the station, a loop
+ * that can ask the store. Here it is chosen which way a request goes.
  */
 #include "gate/account.h"
 #include "gate/flow.h"
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 enum {
-	REFUSAL_MAX = 8 * 1024,
 	EXCHANGE_FIXED_MEMORY = 256 * 1024,
 	CLOSE_AFTER_MS = 1000, /* from giving the calls up to closing their clients' connections */
 };
@@ -53,127 +52,6 @@ void gate_ask(struct station *station, struct store_command *command)
 {
 	command->home = &station->inbox;
 	store_submit(station->gate->store, command);
-}
-
-/* Generations. */
-
-static int load_tls(struct settings_hold *hold, char *why, size_t why_size)
-{
-	const struct settings_tls *tls = &hold->settings->tls;
-
-	if (!tls->certificate.len)
-		return 0;
-	return tls_context_new(tls->certificate.at, tls->key.at, &hold->tls, why, why_size);
-}
-
-int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
-		      size_t why_size)
-{
-	struct settings_hold *hold = calloc(1, sizeof(*hold));
-	int r;
-
-	if (!hold) {
-		settings_free(settings);
-		return fail(FAIL_MEMORY);
-	}
-	hold->settings = settings;
-	atomic_init(&hold->holders, 1);
-	r = load_tls(hold, why, why_size);
-	if (r != 0) {
-		settings_hold_drop(hold);
-		return r;
-	}
-	*out_hold = hold;
-	return 0;
-}
-
-void settings_hold_drop(struct settings_hold *hold)
-{
-	if (!hold || atomic_fetch_sub(&hold->holders, 1) != 1)
-		return;
-	tls_context_free(hold->tls);
-	settings_free(hold->settings);
-	free(hold);
-}
-
-static void generation_free(struct generation *generation)
-{
-	list_remove(&generation->link);
-	for (size_t i = 0; i < generation->settings->upstream_count; i++)
-		client_release(generation->clients[i]);
-	free(generation->clients);
-	settings_hold_drop(generation->hold);
-	free(generation);
-}
-
-static size_t share(size_t whole, unsigned workers)
-{
-	size_t part = (whole + workers - 1) / workers;
-
-	return part ? part : 1;
-}
-
-static int make_clients(struct generation *generation, unsigned workers)
-{
-	const struct settings *settings = generation->settings;
-
-	for (size_t i = 0; i < settings->upstream_count; i++) {
-		const struct settings_upstream *upstream = &settings->upstreams[i];
-		const struct client_settings wanted = {
-			.url = upstream->url.text.at,
-			.base_path = upstream->url.base_path,
-			.ca_file = upstream->ca_file.len ? upstream->ca_file.at : NULL,
-			.verify = upstream->verify,
-			.timeout_ms = upstream->timeout_ms,
-			.connect_timeout_ms = upstream->connect_timeout_ms,
-			.max_connections = share(upstream->max_connections, workers),
-		};
-		int r = client_new(&generation->worker->station.loop, &wanted,
-				   &generation->clients[i]);
-
-		if (r != 0)
-			return r;
-	}
-	return 0;
-}
-
-/* `hold` is taken, also on failure. */
-static struct generation *generation_new(struct worker *worker, struct settings_hold *hold)
-{
-	struct generation *generation = calloc(1, sizeof(*generation));
-
-	if (generation)
-		generation->clients =
-			calloc(hold->settings->upstream_count, sizeof(*generation->clients));
-	if (!generation || !generation->clients) {
-		free(generation);
-		settings_hold_drop(hold);
-		return NULL;
-	}
-	list_append(&worker->generations, &generation->link);
-	generation->worker = worker;
-	generation->hold = hold;
-	generation->settings = hold->settings;
-	if (make_clients(generation, worker->gate->worker_count) != 0) {
-		generation_free(generation);
-		return NULL;
-	}
-	return generation;
-}
-
-void generation_hold(struct generation *generation)
-{
-	generation->requests++;
-	generation->worker->requests++;
-}
-
-void generation_drop(struct generation *generation)
-{
-	require(generation->requests > 0);
-	generation->requests--;
-	generation->worker->requests--;
-	if (generation->is_retired && generation->requests == 0)
-		generation_free(generation);
 }
 
 /* Serving. */
@@ -218,12 +96,7 @@ static void refuse(struct service *service, const struct http_refusal *refusal, 
 		   struct buf *body)
 {
 	struct worker *worker = list_entry(service, struct worker, service);
-	const struct problem_facts facts = {
-		.problem = problem_of_status(refusal->status),
-		.status = refusal->status,
-		.detail = refusal->detail,
-		.after_s = -1,
-	};
+	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	metrics_add(&worker->metrics.problems[facts.problem], 1);
 	problem_headers(headers, &facts);
@@ -234,7 +107,7 @@ static struct server_limits limits_of(const struct settings *settings, unsigned 
 {
 	struct server_limits limits = {
 		.head = http_limits_default,
-		.connections = share(settings->limits.max_connections, workers),
+		.connections = gate_share(settings->limits.max_connections, workers),
 		.exchange_memory = settings->limits.request_memory + settings->limits.max_response +
 				   EXCHANGE_FIXED_MEMORY,
 		.head_timeout_ms = settings->limits.head_timeout_ms,
@@ -278,7 +151,6 @@ int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 	int r;
 
 	worker->gate = gate;
-	worker->index = index;
 	worker->service = (struct service){.begin = begin, .refuse = refuse};
 	*why = "out of memory";
 	r = station_init(&worker->station, gate);
@@ -351,7 +223,7 @@ static void run_give_up(struct loop_post *post)
 		struct generation *generation = list_entry(link, struct generation, link);
 
 		for (size_t i = 0; i < generation->settings->upstream_count; i++)
-			client_cancel_all(generation->clients[i]);
+			client_give_up(generation->clients[i]);
 	}
 	loop_timer_start(&worker->station.loop, &worker->close, CLOSE_AFTER_MS);
 }

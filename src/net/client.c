@@ -1,9 +1,6 @@
 /*
- * Calling upstreams: libcurl's multi interface on the loop.
- *
- * libcurl says which sockets it watches and when it wants to be woken; the loop does both
- * with uv_poll and one timer. Easy handles are kept and used again: their fixed options are
- * set once, a call sets only what is its own.
+ * Calling upstreams: libcurl's multi interface on the loop. This file has the life of clients
+ * and of calls; client_internal.h says where the rest is.
  *
  * How certainty is won. CURLOPT_PREREQFUNCTION runs each time a request is about to be
  * written to a connection. Before the first time no byte has left: connection refused, no
@@ -11,489 +8,15 @@
  * own retry after a dead connection: it is forbidden, and the call is SENDING_UNCLEAR,
  * because the first may have arrived. Only a whole answer is SENDING_ANSWERED.
  */
-#include "net/client.h"
+#include "net/client_internal.h"
 
 #include "base/err.h"
-#include "http/http.h"
 
 #include <stdlib.h>
-#include <unistd.h>
-
-enum {
-	CLIENT_SPARE_HANDLES = 64, /* easy handles kept for the next calls */
-	CALL_RECEIVE_BUFFER = CALL_PIECE_MAX,
-	WATCHES_FIRST = 64,
-};
-
-/*
- * A socket that libcurl watches, until it closes it. Between two requests on one connection
- * libcurl lets go of it; the poll stays as it is then, since the next request wants the same
- * again, and two system calls each time would be the price of tidiness.
- */
-struct watch {
-	uv_poll_t poll;
-	struct client *client;
-	curl_socket_t socket;
-	int events;   /* polled for; 0: stopped */
-	bool is_idle; /* libcurl has let go of it */
-};
-
-struct client {
-	struct loop *loop;
-	struct client_settings settings;
-	char *url, *ca_file;
-	CURLM *multi;
-	uv_timer_t timer;
-	struct watch **watches; /* by socket; NULL: not watched */
-	size_t watch_room;
-	struct list calls;     /* under way */
-	struct loop_task reap; /* looks for ended calls */
-	struct loop_task fail; /* tells of calls that never began */
-	struct list failed;
-	struct list waiting; /* for a connection, oldest first */
-	size_t under_way;    /* calls that have a handle */
-	CURL *spare[CLIENT_SPARE_HANDLES];
-	size_t spare_count;
-	bool is_released, is_closing;
-};
 
 int client_init_process(void)
 {
 	return curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : fail(FAIL_MEMORY);
-}
-
-/* Sockets and time. */
-
-static void kick(struct client *client, curl_socket_t socket, int what)
-{
-	int running;
-
-	curl_multi_socket_action(client->multi, socket, what, &running);
-	loop_soon(client->loop, &client->reap);
-}
-
-static void on_poll(uv_poll_t *poll, int status, int events)
-{
-	struct watch *watch = poll->data;
-	int what = 0;
-
-	if (watch->is_idle) { /* the service has closed it: libcurl will see when it needs it */
-		uv_poll_stop(poll);
-		watch->events = 0;
-		return;
-	}
-	if (status < 0)
-		what = CURL_CSELECT_ERR;
-	if (events & UV_READABLE)
-		what |= CURL_CSELECT_IN;
-	if (events & UV_WRITABLE)
-		what |= CURL_CSELECT_OUT;
-	kick(watch->client, watch->socket, what);
-}
-
-static void free_watch(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
-static bool make_watch_room(struct client *client, size_t socket)
-{
-	size_t room = client->watch_room ? client->watch_room : WATCHES_FIRST;
-	struct watch **watches;
-
-	if (socket < client->watch_room)
-		return true;
-	while (room <= socket)
-		room *= 2;
-	watches = realloc(client->watches, room * sizeof(struct watch *));
-	if (!watches)
-		return false;
-	memset(watches + client->watch_room, 0,
-	       (room - client->watch_room) * sizeof(struct watch *));
-	client->watches = watches;
-	client->watch_room = room;
-	return true;
-}
-
-static struct watch *watch_new(struct client *client, curl_socket_t socket)
-{
-	struct watch *watch;
-
-	if (!make_watch_room(client, (size_t)socket))
-		return NULL;
-	watch = calloc(1, sizeof(*watch));
-	if (!watch)
-		return NULL;
-	watch->client = client;
-	watch->socket = socket;
-	if (uv_poll_init_socket(&client->loop->uv, &watch->poll, socket) != 0) {
-		free(watch);
-		return NULL;
-	}
-	watch->poll.data = watch;
-	client->watches[socket] = watch;
-	return watch;
-}
-
-static struct watch *watch_of(const struct client *client, curl_socket_t socket)
-{
-	return (size_t)socket < client->watch_room ? client->watches[socket] : NULL;
-}
-
-static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, void *unused)
-{
-	struct client *client = owner;
-	struct watch *watch = watch_of(client, socket);
-	int events =
-		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
-
-	if (what == CURL_POLL_REMOVE) {
-		if (watch)
-			watch->is_idle = true;
-		return 0;
-	}
-	if (!watch)
-		watch = watch_new(client, socket);
-	if (!watch)
-		return -1;
-	watch->is_idle = false;
-	if (events == watch->events)
-		return 0;
-	watch->events = events;
-	return uv_poll_start(&watch->poll, events, on_poll) == 0 ? 0 : -1;
-}
-
-static int on_socket_closed(void *owner, curl_socket_t socket)
-{
-	struct client *client = owner;
-	struct watch *watch = watch_of(client, socket);
-
-	if (watch) {
-		uv_poll_stop(&watch->poll);
-		client->watches[socket] = NULL;
-		uv_close((uv_handle_t *)&watch->poll, free_watch);
-	}
-	return close(socket);
-}
-
-static void on_timer(uv_timer_t *timer)
-{
-	kick(timer->data, CURL_SOCKET_TIMEOUT, 0);
-}
-
-static int on_timeout_wanted(CURLM *multi, long ms, void *owner)
-{
-	struct client *client = owner;
-
-	if (ms < 0)
-		uv_timer_stop(&client->timer);
-	else
-		uv_timer_start(&client->timer, on_timer, (uint64_t)ms, 0);
-	return 0;
-}
-
-/* The answer. */
-
-/* Two lengths that differ, or one that is none: nobody knows where the answer ends. */
-static void take_length(struct call *call, struct str value)
-{
-	uint64_t length;
-
-	if (!str_to_u64(value, INT64_MAX, &length) ||
-	    (call->answer_length >= 0 && call->answer_length != (int64_t)length)) {
-		call->is_ambiguous = true;
-		return;
-	}
-	call->answer_length = (int64_t)length;
-}
-
-/* A line that could be read differently by somebody else is dropped, not passed on. */
-static void take_field(struct call *call, struct str line)
-{
-	size_t colon = str_find(line, ':');
-	struct str name = str_of(line.at, colon);
-	struct str value = str_trim(str_from_index(line, colon + 1));
-
-	if (colon == line.len || !http_is_token(name) || !http_is_field_value(value))
-		return;
-	call->is_ambiguous |= ++call->field_count > CALL_FIELDS_MAX;
-	if (str_equal_nocase(name, STR("Content-Length")))
-		take_length(call, value);
-	call->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
-	http_write_field(&call->answer_headers, name, value);
-}
-
-static void begin_head(struct call *call, struct str status_line)
-{
-	size_t space = str_find(status_line, ' ');
-	struct str rest = str_from_index(status_line, space + 1);
-	uint64_t status = 0;
-
-	str_to_u64(str_of(rest.at, rest.len < 3 ? rest.len : 3), 999, &status);
-	call->status = (int)status;
-	call->answer_length = -1;
-	call->is_in_head = true;
-	call->has_coding = false;
-	call->field_count = 0;
-	buf_clear(&call->answer_headers);
-}
-
-/* Both framings: one reader takes the one, another the other (RFC 9112 § 6.3). */
-static bool is_sound(const struct call *call)
-{
-	bool has_both = call->has_coding && call->answer_length >= 0;
-
-	return !call->is_ambiguous && !has_both && !call->answer_headers.is_spoiled;
-}
-
-static void end_head(struct call *call)
-{
-	call->is_in_head = false;
-	if (call->status < 200)
-		return; /* interim: the next line begins another head */
-	call->has_head = true;
-	if (is_sound(call))
-		call->events->head(call);
-}
-
-/* A head begins with its status line; a later line that looks like one is a field, and bad. */
-static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
-{
-	struct call *call = owner;
-	struct str line = str_of(bytes, size * count);
-
-	if (call->has_head)
-		return line.len; /* trailers: dropped */
-	while (line.len && (line.at[line.len - 1] == '\r' || line.at[line.len - 1] == '\n'))
-		line.len--;
-	if (!call->is_in_head)
-		begin_head(call, line);
-	else if (line.len)
-		take_field(call, line);
-	else
-		end_head(call);
-	return call->has_head && !is_sound(call) ? 0 : size * count;
-}
-
-static size_t on_data(char *bytes, size_t size, size_t count, void *owner)
-{
-	struct call *call = owner;
-
-	if (!call->events->data(call, str_of(bytes, size * count))) {
-		call->is_paused_in = true;
-		return CURL_WRITEFUNC_PAUSE;
-	}
-	return size * count;
-}
-
-static size_t on_body_wanted(char *out, size_t size, size_t count, void *owner)
-{
-	struct call *call = owner;
-	ssize_t n = call->events->body(call, out, size * count);
-
-	if (n > 0)
-		return (size_t)n;
-	if (n == CALL_BODY_END)
-		return 0;
-	if (n == CALL_BODY_BROKEN)
-		return CURL_READFUNC_ABORT;
-	call->is_paused_out = true;
-	return CURL_READFUNC_PAUSE;
-}
-
-static int before_sending(void *owner, char *peer, char *own, int peer_port, int own_port)
-{
-	struct call *call = owner;
-
-	call->sends++;
-	return call->sends > 1 ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
-}
-
-/* Handles. */
-
-#define SET(easy, option, value) require(curl_easy_setopt((easy), (option), (value)) == CURLE_OK)
-
-static void set_fixed(CURL *easy, const struct client *client)
-{
-	SET(easy, CURLOPT_URL, client->url);
-	SET(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-	SET(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-	SET(easy, CURLOPT_PROXY, "");
-	SET(easy, CURLOPT_NOSIGNAL, 1L);
-	SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
-	SET(easy, CURLOPT_PATH_AS_IS, 1L);
-	SET(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
-	SET(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
-	SET(easy, CURLOPT_BUFFERSIZE, (long)CALL_RECEIVE_BUFFER);
-	SET(easy, CURLOPT_UPLOAD_BUFFERSIZE, (long)CALL_RECEIVE_BUFFER);
-	SET(easy, CURLOPT_MAXAGE_CONN, (long)CALL_IDLE_CONNECTION_S);
-	SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->settings.connect_timeout_ms);
-	SET(easy, CURLOPT_SSL_VERIFYPEER, client->settings.verify ? 1L : 0L);
-	SET(easy, CURLOPT_SSL_VERIFYHOST, client->settings.verify ? 2L : 0L);
-	if (client->ca_file)
-		SET(easy, CURLOPT_CAINFO, client->ca_file);
-	SET(easy, CURLOPT_HEADERFUNCTION, on_header);
-	SET(easy, CURLOPT_WRITEFUNCTION, on_data);
-	SET(easy, CURLOPT_READFUNCTION, on_body_wanted);
-	SET(easy, CURLOPT_PREREQFUNCTION, before_sending);
-	SET(easy, CURLOPT_CLOSESOCKETFUNCTION, on_socket_closed);
-	SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)(uintptr_t)client);
-}
-
-static CURL *take_handle(struct client *client)
-{
-	CURL *easy;
-
-	if (client->spare_count)
-		return client->spare[--client->spare_count];
-	easy = curl_easy_init();
-	if (easy)
-		set_fixed(easy, client);
-	return easy;
-}
-
-static void put_handle(struct client *client, CURL *easy)
-{
-	if (client->spare_count == CLIENT_SPARE_HANDLES) {
-		curl_easy_cleanup(easy);
-		return;
-	}
-	client->spare[client->spare_count++] = easy;
-}
-
-/*
- * The caller's fields as libcurl's list, and with them the fields that libcurl would otherwise
- * add by itself, without a value, which keeps them out. One piece of memory holds nodes and
- * text; libcurl only reads them.
- */
-enum { ADDED_BY_LIBCURL = 4 };
-
-static size_t count_lines(struct str text)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < text.len; i++)
-		count += text.at[i] == '\n';
-	return count;
-}
-
-/* Ends the field's line in `copy` where its value ends; an empty one is written "Name;". */
-static char *cut_line(char *copy, struct str text, const struct http_field *field)
-{
-	char *name = copy + (field->name.at - text.at);
-
-	if (field->value.len)
-		copy[field->value.at + field->value.len - text.at] = '\0';
-	else
-		memcpy(name + field->name.len, ";", 2);
-	return name;
-}
-
-static struct curl_slist *add_node(struct curl_slist *node, const char *text)
-{
-	node->data = (char *)(uintptr_t)text;
-	node->next = node + 1;
-	return node + 1;
-}
-
-static bool build_lines(struct call *call)
-{
-	static const struct str added[ADDED_BY_LIBCURL] = {
-		{"Accept:", 6}, {"Content-Type:", 12}, {"User-Agent:", 10}, {"Expect:", 6}};
-	bool is_given[ADDED_BY_LIBCURL] = {false};
-	size_t room = count_lines(call->headers) + ADDED_BY_LIBCURL;
-	struct curl_slist *nodes = malloc(room * sizeof(*nodes) + call->headers.len + 2);
-	struct curl_slist *next = nodes;
-	struct str rest = call->headers;
-	struct http_field field;
-	char *copy;
-
-	if (!nodes)
-		return false;
-	copy = (char *)(nodes + room);
-	memcpy(copy, call->headers.at, call->headers.len);
-	while (http_next_line(&rest, &field)) {
-		for (size_t i = 0; i < ADDED_BY_LIBCURL; i++)
-			is_given[i] |= str_equal_nocase(field.name, added[i]);
-		next = add_node(next, cut_line(copy, call->headers, &field));
-	}
-	for (size_t i = 0; i < ADDED_BY_LIBCURL; i++) {
-		if (!is_given[i])
-			next = add_node(next, added[i].at);
-	}
-	if (next == nodes) {
-		free(nodes);
-		return true;
-	}
-	next[-1].next = NULL;
-	call->lines = nodes;
-	return true;
-}
-
-static void set_body(CURL *easy, const struct call *call)
-{
-	SET(easy, CURLOPT_POSTFIELDS, NULL);
-	SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)-1);
-	SET(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)-1);
-	SET(easy, CURLOPT_HTTPGET, 1L);
-	if (call->is_streamed) {
-		SET(easy, CURLOPT_UPLOAD, 1L);
-		SET(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)call->body_length);
-		SET(easy, CURLOPT_READDATA, call);
-	} else if (call->has_body) {
-		SET(easy, CURLOPT_POST, 1L);
-		SET(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
-		SET(easy, CURLOPT_POSTFIELDS, call->body.len ? call->body.at : "");
-	}
-	if (str_equal(call->method, STR("HEAD")))
-		SET(easy, CURLOPT_NOBODY, 1L);
-}
-
-static void set_times(CURL *easy, const struct call *call, bool as_a_whole)
-{
-	int64_t waited_ms = (env_monotonic_us(call->client->loop->env) - call->began_us) / 1000;
-	int64_t ms = call->client->settings.timeout_ms - waited_ms;
-
-	if (ms < 1)
-		ms = 1;
-	SET(easy, CURLOPT_TIMEOUT_MS, as_a_whole ? (long)ms : 0L);
-	SET(easy, CURLOPT_LOW_SPEED_LIMIT, as_a_whole ? 0L : 1L);
-	SET(easy, CURLOPT_LOW_SPEED_TIME, as_a_whole ? 0L : (long)((ms + 999) / 1000));
-}
-
-/* Both, and a NUL. False: no room. */
-static bool join(char *out, size_t size, struct str first, struct str second)
-{
-	if (first.len + second.len >= size)
-		return false;
-	memcpy(out, first.at, first.len);
-	memcpy(out + first.len, second.at, second.len);
-	out[first.len + second.len] = '\0';
-	return true;
-}
-
-static bool set_own(struct call *call)
-{
-	CURL *easy = call->easy;
-	struct str base = call->client->settings.base_path;
-	char method[64], target[16 * 1024];
-
-	if (!str_starts_with(call->target, STR("/")))
-		base = STR(""); /* "*" has no path before it */
-	if (!join(method, sizeof(method), STR(""), call->method) ||
-	    !join(target, sizeof(target), base, call->target))
-		return false;
-	set_body(easy, call);
-	set_times(easy, call, call->is_once);
-	SET(easy, CURLOPT_CUSTOMREQUEST, method);
-	SET(easy, CURLOPT_REQUEST_TARGET, target);
-	SET(easy, CURLOPT_HTTPHEADER, call->lines);
-	SET(easy, CURLOPT_HEADERDATA, call);
-	SET(easy, CURLOPT_WRITEDATA, call);
-	SET(easy, CURLOPT_PREREQDATA, call);
-	SET(easy, CURLOPT_PRIVATE, call);
-	SET(easy, CURLOPT_ERRORBUFFER, call->error);
-	return true;
 }
 
 /* Starting and ending. */
@@ -508,7 +31,7 @@ static void end_call(struct call *call, enum sending sending, const char *reason
 	call->reason = reason;
 	call->duration_us = env_monotonic_us(client->loop->env) - call->began_us;
 	if (call->easy) {
-		put_handle(client, call->easy);
+		client_put_handle(client, call->easy);
 		call->easy = NULL;
 	}
 	client->under_way -= call->is_under_way;
@@ -528,9 +51,19 @@ static const char *why_failed(const struct call *call)
 	return "the call could not be started";
 }
 
+/* NULL: as it should. */
+static const char *why_ended(const struct call *call, CURLcode code)
+{
+	if (call->sends > 1)
+		return "the connection was lost after the request had been sent";
+	if (call->error[0])
+		return call->error;
+	return code == CURLE_OK ? NULL : curl_easy_strerror(code);
+}
+
 static enum sending sending_of(const struct call *call, CURLcode code)
 {
-	if (code == CURLE_OK && call->has_head)
+	if (code == CURLE_OK && call->answer.is_whole)
 		return SENDING_ANSWERED;
 	return call->sends == 0 ? SENDING_NEVER_LEFT : SENDING_UNCLEAR;
 }
@@ -551,11 +84,7 @@ static void reap_calls(struct loop_task *task)
 		curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&call);
 		curl_multi_remove_handle(client->multi, easy);
 		call->is_timed_out = code == CURLE_OPERATION_TIMEDOUT;
-		end_call(call, sending_of(call, code),
-			 call->sends > 1 ? "the connection was lost after the request had been sent"
-			 : call->error[0]   ? call->error
-			 : code == CURLE_OK ? NULL
-					    : curl_easy_strerror(code));
+		end_call(call, sending_of(call, code), why_ended(call, code));
 	}
 }
 
@@ -592,8 +121,8 @@ static void launch(struct call *call)
 
 	call->is_under_way = true;
 	client->under_way++;
-	call->easy = take_handle(client);
-	if (!call->is_spoiled && call->easy && build_lines(call) && set_own(call) &&
+	call->easy = client_take_handle(client);
+	if (!call->is_spoiled && call->easy && call_set_request(call) &&
 	    curl_multi_add_handle(client->multi, call->easy) == CURLM_OK) {
 		list_append(&client->calls, &call->link);
 		return;
@@ -633,11 +162,15 @@ void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
 	call->began_us = env_monotonic_us(client->loop->env);
-	call->answer_length = -1;
-	buf_init(&call->answer_headers, CALL_HEAD_MAX);
+	http_answer_init(&call->answer);
 	loop_task_init(&call->resume, run_resume);
 	loop_timer_init(&call->patience, waited_too_long);
 	list_init(&call->link);
+	if (client->has_given_up) {
+		call->is_ending = true;
+		fail_soon(call);
+		return;
+	}
 	if (client->under_way < client->settings.max_connections) {
 		launch(call);
 		return;
@@ -658,7 +191,7 @@ void call_resume(struct call *call)
 void call_be_patient(struct call *call)
 {
 	if (call->easy)
-		set_times(call->easy, call, false);
+		call_set_times(call, false);
 }
 
 void call_cancel(struct call *call)
@@ -678,10 +211,31 @@ void call_fini(struct call *call)
 		loop_task_cancel(&call->resume);
 	free(call->lines);
 	call->lines = NULL;
-	buf_fini(&call->answer_headers);
+	http_answer_fini(&call->answer);
 }
 
 /* Life of a client. */
+
+static void free_client(struct client *client)
+{
+	if (client->multi)
+		curl_multi_cleanup(client->multi);
+	free(client->url);
+	free(client->ca_file);
+	free(client->watches);
+	free(client);
+}
+
+/* One more connection than calls may be under way is never wanted. */
+static void set_limits(struct client *client)
+{
+	long max = (long)client->settings.max_connections;
+
+	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
+	curl_multi_setopt(client->multi, CURLMOPT_MAX_HOST_CONNECTIONS, max);
+	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS, max);
+	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, max);
+}
 
 int client_new(struct loop *loop, const struct client_settings *settings, struct client **out)
 {
@@ -695,11 +249,7 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	client->ca_file = settings->ca_file ? strdup(settings->ca_file) : NULL;
 	client->multi = curl_multi_init();
 	if (!client->url || !client->multi || (settings->ca_file && !client->ca_file)) {
-		free(client->url);
-		free(client->ca_file);
-		if (client->multi)
-			curl_multi_cleanup(client->multi);
-		free(client);
+		free_client(client);
 		return fail(FAIL_MEMORY);
 	}
 	list_init(&client->calls);
@@ -707,36 +257,30 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	list_init(&client->waiting);
 	loop_task_init(&client->reap, reap_calls);
 	loop_task_init(&client->fail, tell_failed);
-	require(uv_timer_init(&loop->uv, &client->timer) == 0);
-	client->timer.data = client;
-	curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-	curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
-	curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_timeout_wanted);
-	curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
-	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, (long)CURLPIPE_NOTHING);
-	curl_multi_setopt(client->multi, CURLMOPT_MAX_HOST_CONNECTIONS,
-			  (long)settings->max_connections);
-	curl_multi_setopt(client->multi, CURLMOPT_MAX_TOTAL_CONNECTIONS,
-			  (long)settings->max_connections);
-	curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)settings->max_connections);
+	client_watch_init(client);
+	set_limits(client);
 	*out = client;
 	return 0;
 }
 
-void client_cancel_all(struct client *client)
+void client_give_up(struct client *client)
 {
+	client->has_given_up = true;
+	while (!list_is_empty(&client->waiting)) /* first: an end makes room for them */
+		call_cancel(list_entry(client->waiting.next, struct call, link));
 	while (!list_is_empty(&client->calls))
 		call_cancel(list_entry(client->calls.next, struct call, link));
 }
 
-static void free_client(uv_handle_t *timer)
+static void timer_closed(uv_handle_t *timer)
 {
-	struct client *client = timer->data;
+	free_client(timer->data);
+}
 
-	free(client->url);
-	free(client->ca_file);
-	free(client->watches);
-	free(client);
+static bool has_calls(const struct client *client)
+{
+	return !list_is_empty(&client->calls) || !list_is_empty(&client->failed) ||
+	       !list_is_empty(&client->waiting);
 }
 
 void client_release(struct client *client)
@@ -744,15 +288,13 @@ void client_release(struct client *client)
 	if (!client || client->is_closing)
 		return;
 	client->is_released = true;
-	if (!list_is_empty(&client->calls) || !list_is_empty(&client->failed) ||
-	    !list_is_empty(&client->waiting))
+	if (has_calls(client))
 		return;
 	client->is_closing = true;
 	loop_task_cancel(&client->reap);
 	loop_task_cancel(&client->fail);
-	while (client->spare_count)
-		curl_easy_cleanup(client->spare[--client->spare_count]);
+	client_drop_handles(client);
 	curl_multi_cleanup(client->multi);
 	client->multi = NULL;
-	uv_close((uv_handle_t *)&client->timer, free_client);
+	uv_close((uv_handle_t *)&client->timer, timer_closed);
 }

@@ -11,16 +11,14 @@
 #ifndef NET_CLIENT_H
 #define NET_CLIENT_H
 
-#include "base/arena.h"
 #include "base/buf.h"
 #include "core/outcome.h"
+#include "http/answer.h"
 #include "net/loop.h"
 
 #include <curl/curl.h>
 
 enum {
-	CALL_FIELDS_MAX = 256,	    /* fields of an upstream's head */
-	CALL_HEAD_MAX = 64 * 1024,  /* bytes of an upstream's head */
 	CALL_IDLE_CONNECTION_S = 3, /* an idle upstream connection is not used after that */
 	CALL_PIECE_MAX = CURL_MAX_WRITE_SIZE, /* bytes of an answer's body in one piece */
 };
@@ -41,7 +39,8 @@ struct client_settings {
 
 struct call;
 struct call_events {
-	/* The final head is here: call->status, call->headers. Not for interim (1xx) ones. */
+	/* The final head is here: call->answer. Not for interim (1xx) ones.
+	 */
 	void (*head)(struct call *call);
 	/* A piece of the answer's body. Returns false to pause: call_resume() brings it again. */
 	bool (*data)(struct call *call, struct str piece);
@@ -58,46 +57,46 @@ struct call {
 	const struct call_events *events;
 	void *owner;
 	struct str method;
-	struct str target;   /* path[?query], exactly as it is to be sent */
-	struct str headers;  /* "Name: value\r\n" lines, without framing and Host */
-	struct str body;     /* whole body, borrowed until done */
-	bool has_body;	     /* else none is sent, unless is_streamed */
-	bool is_streamed;    /* the body comes through events->body */
-	int64_t body_length; /* streamed: bytes, or -1: chunked */
-	bool is_once;	     /* protected: total timeout; never a second sending */
-	bool is_spoiled;     /* it could not be put together: it ends as one that never left */
+	struct str target;	/* path[?query], exactly as it is to be sent */
+	struct str headers;	/* "Name: value\r\n" lines, without framing and Host */
+	struct str body;	/* whole body, borrowed until done */
+	bool has_body;		/* else none is sent, unless is_streamed */
+	bool is_streamed;	/* the body comes through events->body */
+	int64_t body_length;	/* streamed: bytes, or -1: chunked */
+	bool has_total_timeout; /* timeout_ms is for the call as a whole, not for each silence */
+	bool is_spoiled;	/* it could not be put together: it ends as one that never left */
 
 	/* for the caller to read */
-	int status;
-	struct buf answer_headers; /* "Name: value\r\n" lines as they came, checked */
-	int64_t answer_length;	   /* Content-Length, or -1 */
-	const char *reason;
+	struct http_answer answer; /* its head */
+	const char *reason;	   /* once it is over: why, for a log; NULL: as it should */
 	bool is_timed_out;
-	int64_t duration_us;
+	int64_t duration_us; /* once it is over */
 
-	/* the client's */
-	struct client *client;
+	/* the client's: its life */
+	struct client *client;	    /* NULL: never started */
+	struct list link;	    /* among those that wait, are under way, or have failed */
+	int64_t began_us;	    /* monotonic */
+	bool is_under_way;	    /* it counts as having a connection */
+	bool is_ending;		    /* cancelled */
+	struct loop_timer patience; /* while it waits for a connection */
+
+	/* the client's: sending */
 	CURL *easy;
 	struct curl_slist *lines; /* one piece of memory */
 	char error[CURL_ERROR_SIZE];
 	unsigned sends; /* how often a sending was about to begin */
-	int64_t began_us;
-	unsigned field_count;
-	bool is_ambiguous; /* its head could be read in two ways, or has too many fields */
-	bool is_in_head;   /* between a status line and an empty line */
-	bool has_coding;   /* it has Transfer-Encoding */
-	bool has_head, is_paused_in, is_paused_out, is_ending;
+	bool is_paused_in, is_paused_out;
 	struct loop_task resume;
-	struct loop_timer patience; /* while it waits for a connection */
-	bool is_under_way;
-	struct list link;
 };
 
-/* 0, FAIL_MEMORY, FAIL_CONFIG. Settings are copied. */
+/* 0 or FAIL_MEMORY. Settings are copied. */
 int client_new(struct loop *loop, const struct client_settings *settings, struct client **out);
 
-/* Cancel every call that is under way. Not inside an event. */
-void client_cancel_all(struct client *client);
+/*
+ * Cancel every call that is under way or waits its turn, and each that is started later, so that
+ * nothing leaves any more. Not inside an event.
+ */
+void client_give_up(struct client *client);
 
 /* No more calls; freed once the last has ended. */
 void client_release(struct client *client);

@@ -270,22 +270,33 @@ static bool may_persist(const struct exchange *exchange)
 	       !connection->has_eof && !connection->server->is_draining;
 }
 
-static void write_head(struct exchange *exchange, struct buf *head, int status, struct str headers,
+/* Answers that have no body by their status have no length either (RFC 9110 § 8.6). */
+static bool may_have_length(int status)
+{
+	return status >= 200 && status != 204 && status != 304;
+}
+
+/* How the client will know where the body ends. */
+static void choose_framing(struct exchange *exchange, int64_t length)
+{
+	bool is_bodiless = !may_have_length(exchange->status) ||
+			   str_equal(exchange->request.method, STR("HEAD"));
+	bool is_open = length < 0 && !is_bodiless;
+
+	exchange->is_bodiless = is_bodiless;
+	exchange->is_chunked = is_open && exchange->request.minor >= 1;
+	exchange->is_until_close = is_open && !exchange->is_chunked;
+	exchange->connection->is_last = !may_persist(exchange) || exchange->is_until_close;
+}
+
+static void write_head(struct exchange *exchange, struct buf *head, struct str headers,
 		       int64_t length)
 {
-	bool has_no_length = status < 200 || status == 204 || status == 304;
-
-	exchange->status = status;
-	exchange->is_started = true;
-	exchange->is_bodiless = has_no_length || str_equal(exchange->request.method, STR("HEAD"));
-	exchange->is_chunked = length < 0 && !exchange->is_bodiless && exchange->request.minor >= 1;
-	exchange->is_until_close = length < 0 && !exchange->is_bodiless && !exchange->is_chunked;
-	exchange->connection->is_last = !may_persist(exchange) || exchange->is_until_close;
-	http_write_status(head, status);
+	http_write_status(head, exchange->status);
 	buf_append_str(head, headers);
 	if (!has_date(headers))
 		buf_append_str(head, str_from(exchange->connection->server->date));
-	if (length >= 0 && !has_no_length)
+	if (length >= 0 && may_have_length(exchange->status))
 		http_write_field_u64(head, STR("Content-Length"), (uint64_t)length);
 	if (exchange->is_chunked)
 		http_write_field(head, STR("Transfer-Encoding"), STR("chunked"));
@@ -296,32 +307,9 @@ static void write_head(struct exchange *exchange, struct buf *head, int status, 
 	http_write_head_end(head);
 }
 
-void exchange_answer(struct exchange *exchange, int status, struct str headers, struct str body)
-{
-	struct buf head;
-
-	require(!exchange->is_started && !exchange->is_ended);
-	exchange->is_ended = true;
-	exchange->status = status;
-	exchange->answer_bytes = body.len;
-	if (!exchange->connection) {
-		finish(exchange, DELIVERY_FAILED);
-		return;
-	}
-	buf_init(&head, SIZE_MAX / 2);
-	write_head(exchange, &head, status, headers, (int64_t)body.len);
-	if (exchange->is_bodiless)
-		body = STR("");
-	if (head.is_spoiled)
-		connection_close(exchange->connection);
-	else
-		connection_send(exchange->connection, buf_str(&head), body);
-	buf_fini(&head);
-	if (exchange->connection && connection_backlog(exchange->connection) == 0)
-		exchange_on_drained(exchange);
-}
-
-void exchange_start(struct exchange *exchange, int status, struct str headers, int64_t length)
+/* The head, and with it as much of the body as there is (a whole one, or nothing yet). */
+static void start_answer(struct exchange *exchange, int status, struct str headers, int64_t length,
+			 struct str body)
 {
 	struct buf head;
 
@@ -330,13 +318,37 @@ void exchange_start(struct exchange *exchange, int status, struct str headers, i
 	exchange->status = status;
 	if (!exchange->connection)
 		return;
+	choose_framing(exchange, length);
 	buf_init(&head, SIZE_MAX / 2);
-	write_head(exchange, &head, status, headers, length);
+	write_head(exchange, &head, headers, length);
 	if (head.is_spoiled)
 		connection_close(exchange->connection);
 	else
-		connection_send(exchange->connection, buf_str(&head), STR(""));
+		connection_send(exchange->connection, buf_str(&head),
+				exchange->is_bodiless ? STR("") : body);
 	buf_fini(&head);
+}
+
+/* All has been written: its end is told when the socket has taken it. */
+static void end_answer(struct exchange *exchange)
+{
+	exchange->is_ended = true;
+	if (!exchange->connection)
+		finish(exchange, DELIVERY_FAILED);
+	else if (connection_backlog(exchange->connection) == 0)
+		exchange_on_drained(exchange);
+}
+
+void exchange_answer(struct exchange *exchange, int status, struct str headers, struct str body)
+{
+	start_answer(exchange, status, headers, (int64_t)body.len, body);
+	exchange->answer_bytes = body.len;
+	end_answer(exchange);
+}
+
+void exchange_start(struct exchange *exchange, int status, struct str headers, int64_t length)
+{
+	start_answer(exchange, status, headers, length, STR(""));
 }
 
 static bool send_chunk(struct exchange *exchange, struct str piece)
@@ -370,11 +382,7 @@ void exchange_end(struct exchange *exchange)
 	require(exchange->is_started && !exchange->is_ended);
 	if (exchange->connection && exchange->is_chunked)
 		connection_send(exchange->connection, STR("0\r\n\r\n"), STR(""));
-	exchange->is_ended = true;
-	if (!exchange->connection)
-		finish(exchange, DELIVERY_FAILED);
-	else if (connection_backlog(exchange->connection) == 0)
-		exchange_on_drained(exchange);
+	end_answer(exchange);
 }
 
 static void break_off(struct exchange *exchange, void (*close_it)(struct connection *))

@@ -50,15 +50,16 @@ struct loop {
 	int64_t now_ms;	   /* monotonic, fresh at each turn of the loop */
 	char *read_buffer; /* LOOP_READ_BUFFER bytes, valid inside one read callback */
 
-	struct loop_post *posted; /* newest first */
-	uv_async_t wake;
-	uv_timer_t sweep;
-	uv_timer_t due;
-	uv_check_t awake;    /* takes the time */
-	uv_prepare_t asleep; /* runs tasks and flushes the log before the loop blocks */
-	struct list sweepers;
-	struct list timers; /* the next one first */
+	/* the loop's own */
+	struct loop_post *posted; /* newest first; atomic, any thread */
+	uv_async_t wake;	  /* something was posted, or tasks are left over */
 	struct list tasks;
+	uv_prepare_t asleep; /* runs tasks and flushes the log before the loop blocks */
+	uv_check_t awake;    /* takes the time */
+	struct list sweepers;
+	uv_timer_t sweep;   /* every LOOP_SWEEP_MS */
+	struct list timers; /* the next one first */
+	uv_timer_t due;	    /* for the next of them */
 	pthread_t thread;
 	bool has_thread;
 };

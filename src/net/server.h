@@ -16,7 +16,7 @@
  * goes away takes its connection with it, not the exchange: what is written then is dropped.
  *
  * Ambiguous or oversized messages never reach the service: they are answered here, with the
- * server's `refuse`, and the connection is closed.
+ * service's `refuse`, and the connection is closed.
  */
 #ifndef NET_SERVER_H
 #define NET_SERVER_H
@@ -60,9 +60,9 @@ struct exchange_events {
 	void (*data)(struct exchange *exchange, struct str piece);
 	/* stream: the body is complete, or (with a refusal) will never be. */
 	void (*data_end)(struct exchange *exchange, const struct http_refusal *refusal);
-	/* what was written has left for the socket: there is room again. */
+	/* What was written has left for the socket: there is room again. May be NULL. */
 	void (*drained)(struct exchange *exchange);
-	/* The client has gone before the end; may be NULL. */
+	/* The client has gone before the end. May be NULL. */
 	void (*gone)(struct exchange *exchange);
 	/* The answer is over. */
 	void (*finished)(struct exchange *exchange, enum delivery delivery);
@@ -85,18 +85,27 @@ struct exchange {
 	const struct exchange_events *events;
 	void *owner;
 
-	/* the connection's */
+	/* its connection's */
 	struct connection *connection; /* NULL once it has gone */
-	struct http_body body;
+	struct http_body body;	       /* how far the reading of the body is */
+
+	/* its own: the request's body */
 	enum body_mode body_mode;
-	struct http_refusal body_refusal; /* status 0: the body is whole */
-	struct buf collecting;
-	struct loop_task finish;
-	struct loop_task body_end;
-	struct loop_task leave;
-	bool is_collecting, is_started, is_ended, is_paused;
-	bool is_chunked, is_bodiless, is_until_close; /* of the answer */
+	struct http_refusal body_refusal; /* status 0: none, so far */
+	struct buf collecting;		  /* becomes body_text */
+	bool is_collecting;		  /* `collected` is told of the end, not `data_end` */
+	bool is_paused;			  /* stream: no pieces at the moment */
+	struct loop_task body_end;	  /* tells of the end */
+
+	/* its own: the answer */
+	bool is_started;     /* its head has been written */
+	bool is_ended;	     /* all of it has been written, or it was broken off */
+	bool is_bodiless;    /* by its status or the request's method */
+	bool is_chunked;     /* its length is not known when it begins */
+	bool is_until_close; /* nor does the client know chunks: it is over with the connection */
 	enum delivery delivery;
+	struct loop_task leave;	 /* tells that the client has gone */
+	struct loop_task finish; /* tells that the answer is over */
 };
 
 struct server_limits {
@@ -110,8 +119,11 @@ struct server_limits {
 };
 
 struct server_counters {
-	uint64_t accepted, refused_full, refused_messages, timed_out, closed;
-	uint64_t open; /* now */
+	uint64_t accepted;	   /* connections, with those that were closed at once */
+	uint64_t refused_full;	   /* closed at once: limits.connections */
+	uint64_t refused_messages; /* refused by the codec, or too slow to come */
+	uint64_t timed_out;	   /* connections whose deadline passed */
+	uint64_t open;		   /* connections now */
 };
 
 /*
@@ -119,18 +131,23 @@ struct server_counters {
  * gets its own server with reuse_port, and the kernel spreads connections.
  */
 struct server {
+	/* given to server_listen() */
 	struct loop *loop;
 	struct service *service;
-	struct server_limits limits;
-	struct tls_context *tls; /* borrowed; NULL: plain */
-	struct server_counters counters;
+	struct server_limits limits; /* may be changed between two messages */
+	struct tls_context *tls;     /* borrowed; NULL: plain. For connections yet to come */
 
+	/* for everybody to read */
+	struct server_counters counters;
+	bool is_draining;
+
+	/* the listener's */
 	uv_tcp_t listener;
+	bool is_listening;
 	struct list connections;
 	struct loop_sweeper sweeper;
-	bool is_listening, is_draining;
-	int64_t full_logged_ms;
-	char date[40]; /* a whole Date line, refreshed by the sweep */
+	int64_t full_logged_ms; /* when a refused connection was last in the log; monotonic */
+	char date[40];		/* a whole Date line, refreshed by the sweep */
 };
 
 /* "host:port" or "[v6]:port" with a literal address or "localhost". False: it is none. */
@@ -139,8 +156,9 @@ bool address_parse(struct str text, struct sockaddr_storage *out_address);
 void address_format(const struct sockaddr *address, char out[64]);
 
 /*
- * Listen. `*address` is updated with the port when it was 0. 0 or FAIL_IO with *why (text of the
- * operating system's error).
+ * Listen. `*address` is updated with the port when it was 0. `reuse_port`: another server of this
+ * process listens there already; else nobody may. 0 or FAIL_IO with *why (text of the operating
+ * system's error).
  */
 int server_listen(struct server *server, struct loop *loop, struct service *service,
 		  const struct server_limits *limits, struct tls_context *tls,
@@ -177,7 +195,8 @@ void exchange_start(struct exchange *exchange, int status, struct str headers, i
 bool exchange_write(struct exchange *exchange, struct str piece);
 void exchange_end(struct exchange *exchange);
 
-/* Break the connection off, so that the client sees that the answer is not whole. */
+/* Break the connection off (also instead of any answer), so that the client sees that the answer is
+ * not whole. */
 void exchange_abort(struct exchange *exchange);
 /* The same with a TCP reset. */
 void exchange_reset(struct exchange *exchange);

@@ -50,9 +50,10 @@ static int load_files(SSL_CTX *openssl, const char *certificate_file, const char
 		      char *why, size_t why_size)
 {
 	if (SSL_CTX_use_certificate_chain_file(openssl, certificate_file) != 1)
-		return explain(why, why_size, "the certificate file", certificate_file);
+		return explain(why, why_size, "no certificate can be read from", certificate_file);
 	if (SSL_CTX_use_PrivateKey_file(openssl, key_file, SSL_FILETYPE_PEM) != 1)
-		return explain(why, why_size, "the key file", key_file);
+		return explain(why, why_size, "no key of the certificate can be read from",
+			       key_file);
 	if (SSL_CTX_check_private_key(openssl) != 1)
 		return explain(why, why_size,
 			       "the key does not belong to the certificate:", key_file);

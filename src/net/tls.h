@@ -16,13 +16,14 @@ void tls_free(struct tls *tls);
 
 /*
  * Bytes came from the socket. Plain text is appended to `plain`, what must be sent (handshake,
- * alerts) to `wire`. 0; TLS_CLOSED: the peer ended it properly; FAIL_IO: broken (close; `wire`
- * may hold an alert).
+ * alerts) to `wire`. 0; TLS_CLOSED: the peer ended it properly; < 0: broken, or a buffer is full
+ * (close; `wire` may hold an alert).
  */
 enum { TLS_CLOSED = 1 };
 int tls_received(struct tls *tls, struct str bytes, struct buf *plain, struct buf *wire);
 
-/* Encrypt: appended to `wire`. 0 or FAIL_IO. Only after the handshake, which a request proves. */
+/* Encrypt: appended to `wire`. 0, FAIL_IO, FAIL_LIMIT. Only after the handshake, which a request
+ * proves. */
 int tls_send(struct tls *tls, struct str plain, struct buf *wire);
 
 /* Say goodbye: a close_notify to `wire`. */

@@ -108,7 +108,8 @@ static void visit_collected(struct exchange *exchange, const struct http_refusal
 	else if (!choose_plan(visit))
 		return;
 	else if (visit->plan.delay_ms)
-		loop_timer_start(exchange->loop, &visit->timer, visit->plan.delay_ms);
+		/* one more: the millisecond that has begun does not count */
+		loop_timer_start(exchange->loop, &visit->timer, visit->plan.delay_ms + 1);
 	else
 		act(visit);
 }

@@ -119,7 +119,6 @@ void store_submit(struct store *store, struct store_command *command)
 {
 	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
-	command->submitted_us = env_monotonic_us(store->env);
 	command->record = NULL;
 	pthread_mutex_lock(&store->lock);
 	require(!store->is_closing);

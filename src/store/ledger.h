@@ -112,6 +112,8 @@ void ledger_free(struct ledger *ledger);
 /* ledger_row.c: statements and rows */
 sqlite3_stmt *ledger_statement(struct ledger *ledger, enum ledger_statement which);
 void bind_str(sqlite3_stmt *statement, int column, struct str text);
+/* The token's hash in a column. False: what is there is none. */
+bool ledger_column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash);
 /* Run a statement that returns no row. 0, or see engine_kind.apply. */
 int ledger_run(struct ledger *ledger, sqlite3_stmt *statement);
 /* 1 and a row is there, to be ended by sqlite3_reset(); 0 none; < 0. */

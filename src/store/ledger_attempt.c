@@ -9,7 +9,6 @@
  */
 #include "store/ledger.h"
 
-#include "base/err.h"
 #include "store/rules.h"
 
 static int trim(struct ledger *ledger, int64_t op, uint32_t n);

@@ -78,8 +78,9 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	return 0;
 }
 
-/* Where is it, then? */
-static int settle_missed(struct ledger *ledger, struct store_command *command)
+/* The operation that is named, as it stands, with its answer. */
+static int read_whole(struct ledger *ledger, const struct store_command *command,
+		      struct store_operation **out_record)
 {
 	struct store_operation *record;
 	int r;
@@ -90,10 +91,17 @@ static int settle_missed(struct ledger *ledger, struct store_command *command)
 		r = ledger_count_attempts(ledger, record);
 	if (r == 0)
 		r = ledger_read_answer(ledger, command->mem, record);
-	if (r != 0)
-		return r;
-	command->record = record;
-	return STORE_LOST;
+	if (r == 0)
+		*out_record = record;
+	return r;
+}
+
+/* Where is it, then? */
+static int settle_missed(struct ledger *ledger, struct store_command *command)
+{
+	int r = read_whole(ledger, command, &command->record);
+
+	return r == 0 ? STORE_LOST : r;
 }
 
 int ledger_move(struct ledger *ledger, struct store_command *command)
@@ -102,12 +110,7 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	struct store_operation *record;
 	int r;
 
-	r = ledger_read_id(ledger, &command->operation.id, command->operation.account, command->mem,
-			   &record);
-	if (r == 0)
-		r = ledger_count_attempts(ledger, record);
-	if (r == 0)
-		r = ledger_read_answer(ledger, command->mem, record);
+	r = read_whole(ledger, command, &record);
 	if (r != 0)
 		return r;
 	before = record->state;

@@ -219,16 +219,6 @@ static int load_numbers(struct ledger *ledger)
 	return r;
 }
 
-static bool column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash)
-{
-	const void *bytes = sqlite3_column_blob(row, column);
-
-	if (!bytes || sqlite3_column_bytes(row, column) != TOKEN_HASH)
-		return false;
-	memcpy(out_hash->bytes, bytes, TOKEN_HASH);
-	return true;
-}
-
 /* The filter learns what is in the index on disk. */
 static int load_index(struct ledger *ledger)
 {
@@ -237,7 +227,7 @@ static int load_index(struct ledger *ledger)
 	int r = statement ? 0 : FAIL_STORE;
 
 	while (r == 0 && (r = ledger_step(ledger, statement)) > 0) {
-		if (column_token(statement, 0, &hash))
+		if (ledger_column_token(statement, 0, &hash))
 			tokens_mark(&ledger->tokens, &hash);
 		r = 0;
 	}
@@ -282,7 +272,7 @@ static int load_recent(struct ledger *ledger)
 	ledger->has_thawed = false;
 	while (r == 0 && (r = ledger_step(ledger, statement)) > 0) {
 		r = make_room(ledger);
-		if (r == 0 && column_token(statement, 1, &hash))
+		if (r == 0 && ledger_column_token(statement, 1, &hash))
 			tokens_add(&ledger->tokens, &hash, sqlite3_column_int64(statement, 0));
 	}
 	sqlite3_finalize(statement);

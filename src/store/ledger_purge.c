@@ -57,16 +57,6 @@ static int answer_bytes(struct ledger *ledger, int64_t op, int64_t *out_bytes)
 	return ledger_number(ledger, length, 0, out_bytes);
 }
 
-static bool column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash)
-{
-	const void *bytes = sqlite3_column_blob(row, column);
-
-	if (!bytes || sqlite3_column_bytes(row, column) != TOKEN_HASH)
-		return false;
-	memcpy(out_hash->bytes, bytes, TOKEN_HASH);
-	return true;
-}
-
 static int find_expired(struct ledger *ledger, int64_t now_ms, int64_t tombstone_ms,
 			struct doomed *doomed)
 {
@@ -91,7 +81,7 @@ static int find_expired(struct ledger *ledger, int64_t now_ms, int64_t tombstone
 		doomed->until_ms[doomed->count] =
 			tombstone_ms > 0 ? time_add(sqlite3_column_int64(expired, 3), tombstone_ms)
 					 : 0;
-		if (!column_token(expired, 1, &entry->hash))
+		if (!ledger_column_token(expired, 1, &entry->hash))
 			r = fail(FAIL_UNPLANNED);
 		if (r >= 0)
 			r = answer_bytes(ledger, entry->op, &bytes);
@@ -179,7 +169,7 @@ static int drop_tombstones(struct ledger *ledger, struct store_command *command,
 		if (*out_has_more)
 			break;
 		entries[count].op = sqlite3_column_int64(expired, 0);
-		if (column_token(expired, 1, &entries[count].hash))
+		if (ledger_column_token(expired, 1, &entries[count].hash))
 			count++;
 	}
 	sqlite3_reset(expired);

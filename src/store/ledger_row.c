@@ -94,6 +94,16 @@ static void write_u64(uint8_t *at, uint64_t value)
 		at[i] = (uint8_t)value;
 }
 
+bool ledger_column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash)
+{
+	const void *bytes = sqlite3_column_blob(row, column);
+
+	if (!bytes || sqlite3_column_bytes(row, column) != TOKEN_HASH)
+		return false;
+	memcpy(out_hash->bytes, bytes, TOKEN_HASH);
+	return true;
+}
+
 int64_t id_op(const struct operation_id *id)
 {
 	return (int64_t)read_u64(id->bytes);
@@ -196,6 +206,21 @@ int ledger_read_id(struct ledger *ledger, const struct operation_id *id, struct 
 	return 0;
 }
 
+/*
+ * The body, or none where `mem` has no room for one as large: the settings under which it was
+ * kept allowed for more. It is told as one that is not kept, until they do so again.
+ */
+static void read_body(sqlite3_stmt *row, int column, struct arena *mem, struct store_answer *answer)
+{
+	bool is_full = false;
+
+	answer->body = column_str(row, column, mem, &is_full);
+	if (!is_full)
+		return;
+	answer->body = str_of("", 0);
+	answer->is_kept = false;
+}
+
 int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_operation *record)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_ANSWER_GET);
@@ -212,7 +237,7 @@ int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_op
 	answer->length = (uint64_t)sqlite3_column_int64(get, 2);
 	column_hash(get, 3, &answer->digest);
 	answer->headers = column_str(get, 4, mem, &is_full);
-	answer->body = column_str(get, 5, mem, &is_full);
+	read_body(get, 5, mem, answer);
 	sqlite3_reset(get);
 	return is_full ? FAIL_MEMORY : 0;
 }

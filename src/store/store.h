@@ -176,7 +176,6 @@ struct store_command {
 
 	struct store_operation *record; /* the store's: what becomes `operation` */
 	struct store_command *next;	/* the store's */
-	int64_t submitted_us;		/* the store's: monotonic */
 };
 
 /*

@@ -179,13 +179,13 @@ static struct record *find_id(struct memory *memory, const struct operation_id *
 }
 
 /* What the caller gets: a copy in its arena. FAIL_MEMORY before anything was changed. */
-static int give(struct store_command *command, const struct record *record)
+static int give(struct store_command *command, const struct store_operation *operation)
 {
 	struct store_operation *copy = arena_zalloc(command->mem, sizeof(*copy));
 
 	if (!copy)
 		return FAIL_MEMORY;
-	*copy = record->operation;
+	*copy = *operation;
 	if (!take_texts(command->mem, copy))
 		return FAIL_MEMORY;
 	command->record = copy;
@@ -217,7 +217,7 @@ static int check_retry(struct memory *memory, struct store_command *command)
 	if (record && claim_may_retry(&record->operation))
 		return 0;
 	if (record)
-		return give(command, record) < 0 ? FAIL_MEMORY : STORE_RETRY_REFUSED;
+		return give(command, &record->operation) < 0 ? FAIL_MEMORY : STORE_RETRY_REFUSED;
 	named = arena_zalloc(command->mem, sizeof(*named));
 	command->record = named;
 	return named ? STORE_RETRY_REFUSED : FAIL_MEMORY;
@@ -306,7 +306,7 @@ static int claim(struct memory *memory, struct store_command *command, bool only
 		return STORE_EXPIRED;
 	if (way == CLAIM_IS_NEW)
 		return claim_new(memory, command, now_ms);
-	r = give(command, record);
+	r = give(command, &record->operation);
 	if (r < 0)
 		return r;
 	if (way == CLAIM_IS_TAKEN) {
@@ -385,9 +385,11 @@ static int change(struct memory *memory, struct store_command *command)
 	next = record->operation;
 	r = record_move(&next, command, env_wall_ms(memory->env));
 	if (r != 0)
-		return give(command, record) < 0 ? FAIL_MEMORY : r;
+		return give(command, &record->operation) < 0 ? FAIL_MEMORY : r;
 	if (command->answer.status)
 		next.answer = command->answer;
+	if (command->kind == STORE_MOVE && give(command, &next) < 0)
+		return FAIL_MEMORY;
 	r = touch(memory, record);
 	if (r < 0)
 		return r;
@@ -395,8 +397,8 @@ static int change(struct memory *memory, struct store_command *command)
 		return fail(FAIL_UNPLANNED);
 	record->operation = next;
 	r = change_attempts(record, command);
-	if (r == 0 && command->kind == STORE_MOVE)
-		r = give(command, record) < 0 ? FAIL_UNPLANNED : 0;
+	if (command->record)
+		command->record->attempts = record->operation.attempts;
 	command->operation.state = next.state;
 	command->operation.attempts = record->operation.attempts;
 	command->operation.updated_ms = next.updated_ms;
@@ -493,7 +495,7 @@ static int find(struct memory *memory, struct store_command *command)
 	for (size_t i = 0; i < record->attempt_count; i++)
 		if (!take_attempt(command->mem, &command->attempts[i]))
 			return FAIL_MEMORY;
-	return give(command, record);
+	return give(command, &record->operation);
 }
 
 static bool has_task(const struct record *record, struct str task)

@@ -134,11 +134,15 @@ int store_open_sqlite(const char *path, const struct env *env, struct log *log,
 /* Write into `why` what stands in the way of `path`. */
 static int refuse(char *why, size_t why_size, const char *path, int error_number)
 {
-	snprintf(why, why_size,
-		 "%s cannot be used: %s; let the user that runs counterfoil write there, or name "
-		 "another directory",
-		 path, strerror(error_number));
-	return fail_errno(FAIL_STORE, error_number);
+	const char *mend = "let the user that runs counterfoil write there";
+
+	if (error_number == ENOENT)
+		mend = "make the directory it is to be in";
+	if (error_number == EROFS)
+		mend = "make its file system writable";
+	snprintf(why, why_size, "%s cannot be used: %s; %s, or name another directory", path,
+		 strerror(error_number), mend);
+	return FAIL_CONFIG;
 }
 
 static int lock_is_taken(int fd, const char *path, char *why, size_t why_size)
@@ -152,7 +156,21 @@ static int lock_is_taken(int fd, const char *path, char *why, size_t why_size)
 		 "%s is in use by another counterfoil (pid %s): stop that one, or name another "
 		 "directory",
 		 path, len > 0 ? pid : "unknown");
-	return fail(FAIL_STORE);
+	return FAIL_CONFIG;
+}
+
+/* Whoever may write in a directory may replace the files in it, whatever their modes. */
+static int check_mode(const char *path, char *why, size_t why_size)
+{
+	struct stat facts;
+
+	if (stat(path, &facts) != 0)
+		return refuse(why, why_size, path, errno);
+	if (!(facts.st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	snprintf(why, why_size, "others can write into %s; make it yours alone: chmod 700 %s", path,
+		 path);
+	return FAIL_CONFIG;
 }
 
 /* The directory, made if it is not there, and its lock. */
@@ -163,6 +181,8 @@ static int take_directory(struct ledger *ledger, const char *path, char *why, si
 
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
 		return refuse(why, why_size, path, errno);
+	if (check_mode(path, why, why_size) != 0)
+		return FAIL_CONFIG;
 	if (snprintf(name, sizeof(name), "%s/lock", path) >= (int)sizeof(name))
 		return refuse(why, why_size, path, ENAMETOOLONG);
 	ledger->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

@@ -100,6 +100,27 @@ def test_an_answer_with_two_framings(gate, upstream, path, token, length):
     assert upstream.effects(path) == 2
 
 
+NO_STATUS_LINES = [
+    b'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n',
+    b'HTTP/1.0 101 Switching Protocols\r\n', b'HTTP/1.1 101 Here\r\nContent-Length: 3\r\n',
+    b'HTTP/1.1 000 None\r\n', b'HTTP/1.1 099 Low\r\n', b'HTTP/1.1 42 Short\r\n',
+    b'HTTP/1.1  200 Two spaces\r\n', b'HTTP/1.1\t200 Tab\r\n', b'HTTP/1.1 2000 Long\r\n',
+    b'HTTP/1.1 +20 Sign\r\n', b'HTTP/1.1 2x0 Letter\r\n', b'HTTP/2 200 Two\r\n',
+    b'HTTP/3 200 Three\r\n', b'RTSP/1.0 200 Other\r\n', b'\r\nHTTP/1.1 200 Late\r\n', b'']
+
+
+@pytest.mark.parametrize('line', NO_STATUS_LINES)
+def test_an_answer_with_an_odd_status_line(gate, upstream, path, token, line):
+    # Shows that an answer whose status is none, or asks for another protocol, is passed to nobody
+    # and harms nobody else, and that a protected operation that got one is unknown.
+    upstream.always(path, raw(line + b'\r\nabc'))
+    assert_problem(gate.post(path, token), 504, 'outcome-unknown')
+    assert upstream.effects(path) == 1
+    assert gate.get(path).status == 502
+    assert gate.request('HEAD', path).status == 502
+    assert gate.post('/v1/another', f'{token}-after').outcome == 'created'
+
+
 @pytest.mark.parametrize('version', [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_tls_client_that_says_all_at_once(start_gate, upstream, certs, path, token, version):
     # Shows that a request is served whose client closes its side of TLS in the same breath.

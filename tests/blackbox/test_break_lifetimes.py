@@ -13,8 +13,8 @@ import time
 import pytest
 
 from harness.client import Closed, assert_problem, build
-from harness.gate import config, head_lines
-from harness.upstream import Hold, answer, drop, held
+from harness.gate import command, config, head_lines
+from harness.upstream import Hold, answer, created, delayed, drop, held
 
 
 def gauge(gate, name):
@@ -87,6 +87,39 @@ def test_an_end_does_not_wait_for_those_who_only_ask(start_gate, upstream, path,
         assert asker.result().json()['state'] == 'unknown'
         assert gate.wait_exit() == 0
     assert time.monotonic() - began < 8
+
+
+def test_a_statement_wakes_those_who_wait(gate, upstream, path, token):
+    # Shows that whoever waits for the end of an operation that is unknown learns of it as soon as
+    # the operator has said what happened.
+    upstream.plan(path, drop())
+    id = gate.post(path, token).operation
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        askers = [pool.submit(gate.get, f'/.counterfoil/operations/{id}?wait=25', timeout=30)
+                  for _ in range(5)]
+        wait_gauge(gate, 'waiters', 5)
+        began = time.monotonic()
+        done = command('op', 'resolve', id, '--happened', '--why', 'seen', '--data', gate.data)
+        assert done.returncode == 0, done.stderr
+        assert [a.result().json()['state'] for a in askers] == ['completed'] * 5
+        assert time.monotonic() - began < 5
+
+
+def test_a_second_request_behind_the_last_word(gate, upstream, path, token):
+    # Shows that of two requests in one breath, after which the client closes its side, the second
+    # has either an answer or no effect, and can be sent again.
+    upstream.plan(path, delayed(0.3, created()))
+    second = f'{path}-second'
+    with gate.connect() as connection:
+        connection.send(build('POST', path, head_lines(token), b'{"n": 1}') +
+                        build('POST', second, head_lines(token + '-second'), b'{"n": 1}'))
+        connection.half_close()
+        assert connection.read_response('POST').outcome == 'created'
+        rest = connection.read_all(timeout=5)
+    assert upstream.effects(second) == rest.count(b'HTTP/1.1 201')
+    again = gate.post(second, token + '-second', body=b'{"n": 1}')
+    assert again.outcome == ('replayed' if rest else 'created')
+    assert upstream.effects(second) == 1
 
 
 def test_an_end_tells_waiting_duplicates(start_gate, upstream, path, token):

@@ -156,3 +156,29 @@ def test_the_first_line(start_gate, upstream):
     assert len(gate.stdout) == 1
     assert f':{gate.port}' in gate.stdout[0] and f':{gate.admin_port}' in gate.stdout[0]
     assert 'http' in gate.stdout[0]
+
+
+@pytest.mark.parametrize('wrong', ['certificate', 'key', 'neither'])
+def test_check_loads_certificates(tmp_path, certs, wrong):
+    # Shows that `config check` says of a certificate or a key what `serve` would say.
+    files = {'certificate': certs.certificate, 'key': certs.key}
+    if wrong in files:
+        files[wrong] = tmp_path / 'broken.pem'
+        files[wrong].write_text('no PEM\n')
+    done = check(tmp_path, 'upstreams: {default: {url: http://127.0.0.1:9000}}\n'
+                 f'admin_tls: {{certificate: {files["certificate"]}, key: {files["key"]}}}\n')
+    assert done.returncode == (0 if wrong == 'neither' else 2), done
+    assert ('broken.pem' in done.stderr) == (wrong != 'neither')
+
+
+def test_check_a_directory(tmp_path):
+    # Shows that a directory in place of a file is not taken for a lack of rights.
+    done = command('config', 'check', tmp_path)
+    assert done.returncode == 2 and 'name a file' in done.stderr
+
+
+def test_a_data_directory_that_cannot_be_made(upstream, tmp_path):
+    # Shows that it is said what to make, and that this is a message and no failure of the store.
+    done = command('serve', '--upstream', upstream.url, '--data', tmp_path / 'absent' / 'data', seconds=10)
+    assert done.returncode == 1 and 'make the directory' in done.stderr
+    assert '"failure"' not in done.stderr

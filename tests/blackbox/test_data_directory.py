@@ -7,6 +7,7 @@ import pytest
 
 from harness.client import assert_problem
 from harness.disk import SmallDisk, can_mount, file_size_limit
+from harness.gate import command
 from harness.upstream import answer
 
 
@@ -196,3 +197,22 @@ def test_two_gates_on_two_directories(start_gate, upstream, path, token):
     assert one.post(path, token).outcome == two.post(path, token).outcome == 'created'
     assert upstream.effects(path) == 2
     assert subprocess.run(['test', one.data, '-ef', two.data]).returncode != 0
+
+
+@pytest.mark.parametrize('mode', [0o770, 0o702], ids=oct)
+def test_a_directory_that_others_write(tmp_path, upstream, mode):
+    # Shows that a directory whose files others could replace is refused, and how to mend it.
+    data = tmp_path / 'data'
+    data.mkdir()
+    data.chmod(mode)
+    done = command('serve', '--upstream', upstream.url, '--data', data, seconds=10)
+    assert done.returncode == 1 and f'chmod 700 {data}' in done.stderr
+    assert list(data.iterdir()) == []
+
+
+def test_a_directory_that_others_list(tmp_path, start_gate, upstream):
+    # Shows that one which others can only look at will do: the files in it are private.
+    data = tmp_path / 'data'
+    data.mkdir()
+    data.chmod(0o755)
+    assert start_gate(upstream, data=data).is_running

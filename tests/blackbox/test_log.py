@@ -1,7 +1,12 @@
 """The log: JSON lines that say what happened and never what was secret."""
+import os
+import pathlib
+import subprocess
+import time
+
 import pytest
 
-from harness.gate import config
+from harness.gate import BINARY, config
 from harness.upstream import answer, drop
 
 
@@ -78,3 +83,21 @@ def test_a_log_nobody_reads(start_gate, upstream, path, token):
     finally:
         process.kill()
         process.communicate()
+
+
+def test_without_standard_files(tmp_path, upstream):
+    # Shows that a gate started without stdin, stdout and stderr writes its log into no socket or pipe of its own.
+    data = tmp_path / 'data'
+    gate = subprocess.Popen(
+        ['bash', '-c', 'exec "$0" "$@" <&- >&- 2>&-', BINARY, 'serve', '--upstream', upstream.url,
+         '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', '--data', data])
+    try:
+        deadline = time.monotonic() + 20
+        while not (data / 'gate.json').exists():
+            assert time.monotonic() < deadline and gate.poll() is None
+            time.sleep(0.01)
+        files = pathlib.Path('/proc', str(gate.pid), 'fd')
+        assert [os.readlink(files / n) for n in '012'] == ['/dev/null'] * 3
+    finally:
+        gate.terminate()
+        assert gate.wait(15) == 0

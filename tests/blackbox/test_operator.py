@@ -1,8 +1,10 @@
 """`counterfoil op`: operations from the operator's side."""
 import json
+import time
 
 import pytest
 
+from harness.client import Connection, build
 from harness.gate import command
 from harness.upstream import answer, created, drop
 
@@ -132,7 +134,8 @@ def test_cancel(gate, upstream, path, token):
 def test_cancel_comes_too_late(gate, path, token):
     # Shows that what was sent cannot be.
     id = gate.post(path, token).operation
-    assert op(gate, 'cancel', id, '--why', 'oops').returncode == 1
+    late = op(gate, 'cancel', id, '--why', 'oops')
+    assert late.returncode == 1 and 'queued' in late.stderr
     assert op_json(gate, 'show', id)['state'] == 'completed'
 
 
@@ -154,3 +157,44 @@ def test_the_operators_secret_is_private(gate):
         for name in files:
             if 'token' in name or 'key' in name:
                 assert stat.S_IMODE(os.stat(os.path.join(root, name)).st_mode) & 0o077 == 0, name
+
+
+def statement(gate, id, document):
+    """A resolution over the admin API, as the bytes of its head and of its body."""
+    key = (gate.data / 'admin-token').read_text().strip()
+    body = json.dumps(document).encode()
+    head = build('POST', f'/api/operations/{id}/resolve',
+                 [('Authorization', 'Bearer ' + key), ('Content-Length', str(len(body)))])
+    return head, body
+
+
+@pytest.mark.parametrize('retry', ['false', 0, None, [], {}])
+def test_resolve_reads_no_word_into_a_flag(gate, upstream, path, token, unknown, retry):
+    # Shows that "did not happen" with a `retry` that is neither true nor false is refused: taken
+    # for true, it would let the caller send again what the operator meant to end.
+    with Connection(gate.admin_port) as connection:
+        head, body = statement(gate, unknown, {'happened': False, 'retry': retry, 'why': 'looked'})
+        connection.send(head + body)
+        assert connection.read_response('POST').status == 400
+    assert gate.post(path, token).slug == 'outcome-unknown'
+    assert upstream.effects(path) == 1
+
+
+def test_resolve_while_the_gate_ends(start_gate, upstream, path, token):
+    # Shows that a statement whose end is still coming in when the gate stops is taken and answered.
+    gate = start_gate(upstream)
+    upstream.plan(path, drop())
+    id = gate.post(path, token).operation
+    with Connection(gate.admin_port) as connection:
+        head, body = statement(gate, id, {'happened': False, 'retry': False, 'why': 'looked'})
+        connection.send(head + body[:7])
+        gate.get(path)
+        gate.terminate()
+        gate.wait_log('draining')
+        time.sleep(0.5)
+        connection.send(body[7:])
+        response = connection.read_response('POST')
+        assert (response.status, response.json()['state']) == (200, 'failed')
+    assert gate.wait_exit() == 0
+    gate.restart()
+    assert gate.operation(id)['state'] == 'failed'

@@ -50,6 +50,11 @@ def expected_pattern(text):
     return re.compile(''.join(lines) + r'\n*')
 
 
+def heed_interrupts():
+    """As in a terminal: bash cannot trap a signal that is ignored when it starts (nohup, `&`)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run:
     """`make run` without the build: tools/run over the built program, on free ports."""
 
@@ -60,7 +65,7 @@ class Run:
         addresses = {name: f'127.0.0.1:{port}' for name, port in self.ports.items()}
         self.process = subprocess.Popen(
             [ROOT / 'tools' / 'run', folder / 'counterfoil'], env={**os.environ, **addresses},
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts)
         self.stdout, self.stderr = [], []
         self.ready = threading.Event()
         drain(self.process.stderr, self.stderr)
@@ -109,6 +114,26 @@ def run(tmp_path):
     one.stop()
 
 
+def test_make_run_where_an_address_is_taken(tmp_path):
+    # Shows that somebody else's program at an address is not taken for our own.
+    (tmp_path / 'counterfoil').symlink_to(BINARY)
+    other = subprocess.Popen([BINARY, 'sandbox', '--listen', '127.0.0.1:0'], stdout=subprocess.PIPE,
+                             stdin=subprocess.DEVNULL)
+    try:
+        taken = re.search(r'http://(\S+)', other.stdout.readline().decode())[1]
+        addresses = {name: f'127.0.0.1:{free_port()}' for name in ('LISTEN', 'ADMIN')}
+        done = subprocess.run([ROOT / 'tools' / 'run', tmp_path / 'counterfoil'], text=True, timeout=30,
+                              env={**os.environ, **addresses, 'SANDBOX': taken},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        other.terminate()
+        assert other.wait(10) == 0
+        other.stdout.close()
+    assert done.returncode == 1 and done.stdout == ''
+    assert 'practice API did not start' in done.stderr and taken in done.stderr
+    assert 'SANDBOX=' in done.stderr
+
+
 def shell(command):
     done = subprocess.run(['bash', '-c', command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=30)
@@ -149,12 +174,12 @@ def test_make_run_says_what_the_readme_says(run):
         assert shlex.split(command) in written, command
 
 
-def test_the_configuration_is_a_good_one(tmp_path):
+def test_the_configuration_is_a_good_one(tmp_path, certs):
     # Shows that each configuration of the README passes `config check`.
     files = tmp_path / 'etc'
     files.mkdir()
-    for name in ('gate.crt', 'gate.key'):
-        (files / name).touch()
+    (files / 'gate.crt').symlink_to(certs.certificate)
+    (files / 'gate.key').symlink_to(certs.key)
     texts = [text for _, text in blocks('config')]
     assert texts
     for text in texts:

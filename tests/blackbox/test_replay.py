@@ -1,6 +1,8 @@
 """Replays: the stored status, headers and body, byte for byte, and never a second effect."""
 import pytest
 
+from harness.client import assert_problem
+from harness.gate import config
 from harness.upstream import answer, chunks
 
 NEVER_KEPT = ('Set-Cookie', 'WWW-Authenticate', 'RateLimit-Limit', 'RateLimit-Remaining',
@@ -143,3 +145,29 @@ def test_head_of_a_replay_does_not_grow(gate, upstream, path, token):
     first, again = gate.post(path, token), gate.post(path, token)
     assert end_to_end(again) == end_to_end(first)
     assert len([1 for n, _ in again.headers if n.startswith('X-Header-')]) == 60
+
+
+def test_an_answer_larger_than_the_memory_for_it(start_gate, upstream, path, token):
+    # Shows that after limits were lowered, an answer that was kept under the old ones and has no
+    # room any more is told as not retained, its operation can be looked at, and raising the limits
+    # brings it back.
+    large = config(upstream, limits={'max_response': '4MiB', 'request_memory': '1MiB', 'max_body': '64KiB'})
+    gate = start_gate(config=large)
+    upstream.plan(path, answer(201, [('Location', path + '/1')], b'z' * (3 << 20)))
+    first = gate.post(path, token)
+    gate.terminate()
+    assert gate.wait_exit() == 0
+    gate.write_config(config(upstream, limits={'max_response': '64KiB', 'request_memory': '1MiB',
+                                               'max_body': '64KiB'}))
+    gate.restart()
+    again = gate.post(path, token)
+    assert_problem(again, 410, 'response-not-retained')
+    assert (again.get('Location'), again.state) == (path + '/1', 'completed')
+    assert gate.operation(first.operation)['state'] == 'completed'
+    assert gate.get(f'/.counterfoil/operations/{first.operation}/response').status == 410
+    gate.terminate()
+    assert gate.wait_exit() == 0
+    gate.write_config(large)
+    gate.restart()
+    assert gate.post(path, token).body == first.body
+    assert upstream.effects(path) == 1

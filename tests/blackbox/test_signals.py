@@ -1,11 +1,12 @@
 """SIGTERM and SIGHUP: ending well, and changing one's mind without ending."""
 import concurrent.futures
+import subprocess
 import time
 
 import pytest
 
 from harness.client import Closed
-from harness.gate import config
+from harness.gate import BINARY, config
 from harness.upstream import Hold, answer, hang, held
 
 
@@ -63,6 +64,28 @@ def test_term_is_bounded(start_gate, upstream, path, token):
     gate.restart()
     assert gate.post(path, token).slug == 'outcome-unknown'
     assert upstream.effects(path) == 1
+
+
+def test_what_had_not_left_when_it_gave_up_never_does(start_gate, upstream, path, token):
+    # Shows that requests which wait for a connection to the service when the drain gives up are
+    # not sent any more, are told so, and can be sent by the next gate.
+    gate = start_gate(config={'threads': 1, **config({'url': upstream.url, 'max_connections': 1},
+                                              limits={'drain_timeout': '1s'})})
+    upstream.plan(path, hang())
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        first = pool.submit(quietly, gate.post, path, token)
+        upstream.wait_seen(path)
+        others = [pool.submit(quietly, gate.post, f'{path}-{n}', f'{token}-{n}') for n in range(7)]
+        until(lambda: b'counterfoil_requests_open 8' in gate.admin('/metrics').body)
+        gate.terminate()
+        assert gate.wait_exit() == 0
+        assert first.result().slug == 'outcome-unknown'
+        assert [o.result().outcome for o in others] == ['not_sent'] * 7
+    gate.restart()
+    for n in range(7):
+        assert upstream.effects(f'{path}-{n}') == 0
+        assert gate.post(f'{path}-{n}', f'{token}-{n}').outcome == 'created'
+        assert upstream.effects(f'{path}-{n}') == 1
 
 
 def test_term_finishes_what_nobody_waits_for(start_gate, upstream, path, token):
@@ -178,3 +201,16 @@ def quietly(function, *args):
         return function(*args)
     except (Closed, OSError):
         return None
+
+
+def test_signals_count_from_the_first_line_on(tmp_path, upstream):
+    # Shows that whoever has read where the gate is can also tell it to end, and gets an orderly end.
+    for n in range(20):
+        gate = subprocess.Popen(
+            [BINARY, 'serve', '--upstream', upstream.url, '--listen', '127.0.0.1:0',
+             '--admin', '127.0.0.1:0', '--data', tmp_path / 'data'],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        assert b'gate on' in gate.stdout.readline()
+        gate.terminate()
+        assert gate.wait(15) == 0, n
+        gate.stdout.close()

@@ -163,6 +163,7 @@ def test_cancel_what_was_not_sent(gate, upstream, path, token, account):
     assert gate.operation(first.operation, account)['state'] == 'cancelled'
     again = gate.post(path, token, account=account)
     assert again.state == 'cancelled' and again.status >= 400
+    assert again.outcome == 'replayed' and again.one('Idempotent-Replayed') == 'true'
     assert_problem(again, again.status, advice={'new_key', 'stop'})
     assert upstream.effects(path) == 0
 

@@ -1,11 +1,14 @@
 """TLS on the data listener and towards the service."""
+import json
 import socket
 import ssl
+import subprocess
+import time
 
 import pytest
 
 from harness.client import Closed, Connection
-from harness.gate import config
+from harness.gate import BINARY, command, config, yaml
 from harness.upstream import Upstream, drop
 
 
@@ -120,3 +123,51 @@ def test_http_on_a_tls_upstream(start_gate, upstream, path, token):
     gate = start_gate(upstream.url.replace('http://', 'https://'))
     assert gate.post(path, token).outcome == 'not_sent'
     assert upstream.seen(path) == []
+
+
+def served_name(port):
+    """The name in the certificate that a listener shows, whoever signed it."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with socket.create_connection(('127.0.0.1', port), 5) as plain:
+        with context.wrap_socket(plain) as secured:
+            text = ssl.DER_cert_to_PEM_cert(secured.getpeercert(binary_form=True))
+    shown = subprocess.run(['openssl', 'x509', '-noout', '-subject'], input=text, text=True,
+                           stdout=subprocess.PIPE, check=True)
+    return shown.stdout.strip().rpartition(' ')[2]
+
+
+def test_new_certificates_without_a_restart(start_gate, upstream, certs):
+    # Shows that SIGHUP gives both listeners the certificates that the files hold now.
+    old = {'certificate': certs.certificate, 'key': certs.key}
+    new = {'certificate': certs.other_certificate, 'key': certs.other_key}
+    gate = start_gate(upstream, config(upstream, tls=old, admin_tls=old), tls=certs.client())
+    assert served_name(gate.port) == served_name(gate.admin_port) == 'localhost'
+    gate.reload(config(upstream, tls=new, admin_tls=new))
+    gate.wait_log('"reloaded"')
+    assert served_name(gate.admin_port) == 'elsewhere.test'
+    deadline = time.monotonic() + 5     # each worker takes it in its turn
+    while served_name(gate.port) != 'elsewhere.test':
+        assert time.monotonic() < deadline
+
+
+def test_operators_over_tls_on_every_address(tmp_path, certs):
+    # Shows that `op` finds a gate whose admin listener is on all addresses, and trusts its certificate.
+    file = tmp_path / 'gate.yaml'
+    file.write_text(yaml({'listen': '127.0.0.1:0', 'admin': '0.0.0.0:0', 'data': tmp_path / 'data',
+                          'admin_tls': {'certificate': certs.certificate, 'key': certs.key},
+                          'upstreams': {'default': {'url': 'http://127.0.0.1:9'}}}))
+    gate = subprocess.Popen([BINARY, 'serve', '--config', file], stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+    try:
+        assert b'admin on https://0.0.0.0:' in gate.stdout.readline()
+        place = json.loads((tmp_path / 'data' / 'gate.json').read_text())
+        assert place['admin'].startswith('https://127.0.0.1:')
+        done = command('op', 'list', '--json', '--config', file)
+        assert done.returncode == 0 and json.loads(done.stdout)['operations'] == [], done.stderr
+        done = command('op', 'list', '--json', '--data', tmp_path / 'data')
+        assert done.returncode == 1 and 'certificate' in done.stderr and '--config' in done.stderr
+    finally:
+        gate.terminate()
+        assert gate.wait(15) == 0
+        gate.stdout.close()

@@ -569,6 +569,70 @@ static void failing_command_harms_nobody(void **state)
 	arena_fini(&tiny);
 }
 
+/* An operation in the state that `event` leaves it in. */
+static struct store_operation left_by(struct world *world, const char *token,
+				      enum operation_event event)
+{
+	struct store_command *claim = world_claim(world, "acme", token, 'a');
+
+	assert_int_equal(world_do(world, claim), 0);
+	assert_int_equal(world_do(world, world_settle(world, &claim->operation, event)), 0);
+	return world_find_token(world, "acme", token)->operation;
+}
+
+static struct store_command *pick_up(struct world *world)
+{
+	struct store_command *command = world_claim(world, "acme", "queued", 'a');
+
+	command->may_pick_up = true;
+	return command;
+}
+
+static struct store_command *resolve(struct world *world, const struct operation_id *id)
+{
+	struct store_command *command = world_command(world, STORE_MOVE);
+
+	command->operation.id = *id;
+	command->operation.reason = STR("looked");
+	command->event = EVENT_FOUND_FAILED;
+	command->any_epoch = true;
+	return command;
+}
+
+/* With more and more room: each time there is not enough, the operation is as it was. */
+static void a_full_arena_changes_nothing(void **state)
+{
+	struct world *world = world_of(state);
+	const struct store_operation before[2] = {left_by(world, "queued", EVENT_NOT_SENT),
+						  left_by(world, "unknown", EVENT_LOST_SIGHT)};
+
+	for (int i = 0; i < 2; i++) {
+		size_t room = 0, refusals = 0;
+		int r = FAIL_MEMORY;
+
+		for (; r == FAIL_MEMORY && room < 16384; room += 8) {
+			struct store_command *command =
+				i == 0 ? pick_up(world) : resolve(world, &before[i].id);
+			const struct store_operation *after;
+			struct arena mem;
+
+			arena_init(&mem, room);
+			command->mem = &mem;
+			r = world_do(world, command);
+			arena_fini(&mem);
+			after = &world_find_id(world, &before[i].id, "acme")->operation;
+			if (r == FAIL_MEMORY) {
+				refusals++;
+				assert_int_equal(after->state, before[i].state);
+				assert_int_equal(after->epoch, before[i].epoch);
+				assert_int_equal(after->attempts, before[i].attempts);
+			}
+		}
+		assert_int_equal(r, 0);
+		assert_true(refusals > 10);
+	}
+}
+
 static void queue_is_bounded(void **state)
 {
 	struct world *world = world_of(state);
@@ -635,6 +699,7 @@ int main(void)
 		WORLD_BOTH(purge_is_bounded),
 		WORLD_BOTH(business_retry_names_a_failed_one),
 		WORLD_BOTH(failing_command_harms_nobody),
+		WORLD_BOTH(a_full_arena_changes_nothing),
 		WORLD_BOTH(queue_is_bounded),
 		WORLD_BOTH(close_finishes_what_waits),
 	};

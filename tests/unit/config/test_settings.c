@@ -55,7 +55,7 @@ static void expect_defaults(const struct settings *settings)
 	assert_int_equal(settings->limits.max_response, 1048576);
 	assert_int_equal(settings->limits.max_head, 32768);
 	assert_int_equal(settings->limits.request_memory, 32 << 20);
-	assert_int_equal(settings->limits.max_connections, 20000);
+	assert_int_equal(settings->limits.max_connections, 16000);
 	assert_int_equal(settings->limits.idle_timeout_ms, 60000);
 	assert_int_equal(settings->limits.head_timeout_ms, 10000);
 	assert_int_equal(settings->limits.body_timeout_ms, 30000);

@@ -202,6 +202,18 @@ static void refusals_of_the_codec_have_a_problem(void **state)
 	assert_int_equal(problem_of_status(505), PROBLEM_REQUEST_MALFORMED);
 }
 
+static void a_refusal_of_the_codec_keeps_its_status_and_words(void **state)
+{
+	const struct http_refusal refusal = {.status = 431, .detail = "Too many fields."};
+	const struct problem_facts facts = problem_of_refusal(&refusal);
+
+	assert_int_equal(facts.problem, PROBLEM_BODY_TOO_LARGE);
+	assert_int_equal(problem_status(&facts), 431);
+	assert_string_equal(facts.detail, "Too many fields.");
+	assert_int_equal(facts.after_s, -1);
+	assert_null(facts.id);
+}
+
 /* The help page. */
 
 static void help_for(const char *configuration, struct buf *page)
@@ -274,6 +286,7 @@ int main(void)
 		cmocka_unit_test(an_occurrence_has_its_own_facts),
 		cmocka_unit_test(no_time_at_all_is_a_time_too),
 		cmocka_unit_test(refusals_of_the_codec_have_a_problem),
+		cmocka_unit_test(a_refusal_of_the_codec_keeps_its_status_and_words),
 		cmocka_unit_test(the_help_page_tells_the_rules_of_this_gate),
 		cmocka_unit_test(the_help_page_has_every_problem_once),
 	};

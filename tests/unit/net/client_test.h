@@ -148,7 +148,7 @@ static inline void trial_init(struct trial *trial, struct world *world, const ch
 		.method = str_from(method),
 		.target = str_from(target),
 		.headers = STR(""),
-		.is_once = true,
+		.has_total_timeout = true,
 	};
 	buf_init(&trial->body, HEARD_MAX);
 }

@@ -118,7 +118,7 @@ static void a_connection_is_used_again_for_any_kind_of_request(void **state)
 					     : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
 		ends(&trial, SENDING_ANSWERED);
 		assert_int_equal(trial.body.len, is_head ? 0 : 2);
-		assert_int_equal(trial.call.answer_length, is_head ? 9 : 2);
+		assert_int_equal(trial.call.answer.length, is_head ? 9 : 2);
 		trial_fini(&trial);
 		peer_forget(&world->peer);
 	}
@@ -133,7 +133,7 @@ static void a_streamed_body_waits_for_its_next_piece(void **state)
 	trial_init(&trial, world, "POST", "/");
 	trial.call.is_streamed = true;
 	trial.call.body_length = -1;
-	trial.call.is_once = false;
+	trial.call.has_total_timeout = false;
 	trial.is_upload_open = true;
 	trial.upload = "abcd";
 	start(&trial);
@@ -161,7 +161,7 @@ static void a_streamed_body_that_breaks_ends_the_call(void **state)
 	trial_init(&trial, world, "POST", "/");
 	trial.call.is_streamed = true;
 	trial.call.body_length = 10;
-	trial.call.is_once = false;
+	trial.call.has_total_timeout = false;
 	trial.is_upload_open = true;
 	trial.upload = "ab";
 	start(&trial);
@@ -280,7 +280,7 @@ static void half_an_answer_is_unclear(void **state)
 	turn_until(&world->loop, trial.pieces);
 	peer_close(&world->peer);
 	ends(&trial, SENDING_UNCLEAR);
-	assert_int_equal(trial.call.status, 201);
+	assert_int_equal(trial.call.answer.status, 201);
 	trial_fini(&trial);
 }
 
@@ -398,6 +398,33 @@ static void calls_over_the_limit_wait_their_turn(void **state)
 	peer_fini(&second);
 }
 
+static void once_it_has_given_up_nothing_leaves(void **state)
+{
+	struct world *world = *state;
+	struct trial sent, waiting, late;
+
+	world->settings.max_connections = 1;
+	settle_anew(world);
+	trial_init(&sent, world, "POST", "/sent");
+	trial_init(&waiting, world, "POST", "/waiting");
+	trial_init(&late, world, "POST", "/late");
+	start(&sent);
+	start(&waiting);
+	upstream_hears(world, "\r\n\r\n");
+	ASK(world, client_give_up(world->client));
+	start(&late);
+	ends(&sent, SENDING_UNCLEAR);
+	ends(&waiting, SENDING_NEVER_LEFT);
+	ends(&late, SENDING_NEVER_LEFT);
+	assert_string_equal(late.reason, "cancelled");
+	turn_times(&world->loop, 50);
+	assert_int_equal(peer_count(&world->peer, "POST"), 1);
+	assert_int_equal(accept(world->listener, NULL, NULL), -1);
+	trial_fini(&sent);
+	trial_fini(&waiting);
+	trial_fini(&late);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -422,6 +449,7 @@ int main(void)
 		TEST(a_cancelled_call_tells_whether_it_had_left),
 		TEST(a_client_that_is_released_finishes_its_calls),
 		TEST(calls_over_the_limit_wait_their_turn),
+		TEST(once_it_has_given_up_nothing_leaves),
 	};
 
 	assert_int_equal(client_init_process(), 0);

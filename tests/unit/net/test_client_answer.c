@@ -18,9 +18,9 @@ static void an_answer_is_given_as_it_came(void **state)
 		    "HTTP/1.1 201 Made\r\nContent-Length: 5\r\nLocation:  /x \r\n"
 		    "Set-Cookie: a\r\nSet-Cookie: b\r\nX-Empty:\r\n\r\nhello");
 	ends(&trial, SENDING_ANSWERED);
-	assert_int_equal(trial.call.status, 201);
-	assert_int_equal(trial.call.answer_length, 5);
-	assert_true(str_equal(buf_str(&trial.call.answer_headers),
+	assert_int_equal(trial.call.answer.status, 201);
+	assert_int_equal(trial.call.answer.length, 5);
+	assert_true(str_equal(buf_str(&trial.call.answer.fields),
 			      STR("Content-Length: 5\r\nLocation: /x\r\nSet-Cookie: a\r\n"
 				  "Set-Cookie: b\r\nX-Empty: \r\n")));
 	assert_true(str_equal(buf_str(&trial.body), STR("hello")));
@@ -37,7 +37,7 @@ static void a_redirect_is_an_answer_and_is_not_followed(void **state)
 	answer_with(world, &trial,
 		    "HTTP/1.1 307 Again\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
 	ends(&trial, SENDING_ANSWERED);
-	assert_int_equal(trial.call.status, 307);
+	assert_int_equal(trial.call.answer.status, 307);
 	turn_times(&world->loop, 20);
 	assert_int_equal(peer_count(&world->peer, "POST"), 1);
 	trial_fini(&trial);
@@ -67,8 +67,8 @@ static void interim_answers_are_not_the_answer(void **state)
 	assert_int_equal(trial.heads, 0);
 	upstream_says(world, "HTTP/1.1 200 OK\r\nX-Own: 1\r\nContent-Length: 2\r\n\r\nok");
 	ends(&trial, SENDING_ANSWERED);
-	assert_int_equal(trial.call.status, 200);
-	assert_true(str_equal(buf_str(&trial.call.answer_headers),
+	assert_int_equal(trial.call.answer.status, 200);
+	assert_true(str_equal(buf_str(&trial.call.answer.fields),
 			      STR("X-Own: 1\r\nContent-Length: 2\r\n")));
 	trial_fini(&trial);
 }
@@ -82,9 +82,9 @@ static void trailers_are_dropped(void **state)
 		    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Late\r\n\r\n"
 		    "2\r\nok\r\n0\r\nX-Late: 1\r\nContent-Length: 7\r\n\r\n");
 	ends(&trial, SENDING_ANSWERED);
-	assert_int_equal(trial.call.status, 200);
-	assert_int_equal(trial.call.answer_length, -1);
-	assert_false(text_has(buf_str(&trial.call.answer_headers), "X-Late: 1"));
+	assert_int_equal(trial.call.answer.status, 200);
+	assert_int_equal(trial.call.answer.length, -1);
+	assert_false(text_has(buf_str(&trial.call.answer.fields), "X-Late: 1"));
 	assert_true(str_equal(buf_str(&trial.body), STR("ok")));
 	trial_fini(&trial);
 }
@@ -128,8 +128,8 @@ static void a_head_has_one_status_line(void **state)
 			 lines[i]);
 		answer_with(world, &trial, answer);
 		ends(&trial, SENDING_ANSWERED);
-		assert_int_equal(trial.call.status, 201);
-		assert_true(str_equal(buf_str(&trial.call.answer_headers),
+		assert_int_equal(trial.call.answer.status, 201);
+		assert_true(str_equal(buf_str(&trial.call.answer.fields),
 				      STR("X-Own: 1\r\nContent-Length: 2\r\n")));
 		trial_fini(&trial);
 		peer_forget(&world->peer);

@@ -1,0 +1,125 @@
+/*
+ * Generations: what a worker serves with, from one reload to the next.
+ *
+ * The settings are shared by the workers and counted (settings_hold); the clients are each worker's
+ * own. A generation goes when a newer one has come and its last request has ended, so nothing
+ * that a request borrows from its settings goes before it.
+ */
+#include "gate/gate.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+static int load_tls(const struct settings_tls *tls, struct tls_context **out_context, char *why,
+		    size_t why_size)
+{
+	if (!tls->certificate.len)
+		return 0;
+	return tls_context_new(tls->certificate.at, tls->key.at, out_context, why, why_size);
+}
+
+int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
+		      size_t why_size)
+{
+	struct settings_hold *hold = calloc(1, sizeof(*hold));
+	int r;
+
+	if (!hold) {
+		settings_free(settings);
+		return fail(FAIL_MEMORY);
+	}
+	hold->settings = settings;
+	atomic_init(&hold->holders, 1);
+	r = load_tls(&settings->tls, &hold->tls, why, why_size);
+	if (r == 0)
+		r = load_tls(&settings->admin_tls, &hold->admin_tls, why, why_size);
+	if (r != 0) {
+		settings_hold_drop(hold);
+		return r;
+	}
+	*out_hold = hold;
+	return 0;
+}
+
+void settings_hold_drop(struct settings_hold *hold)
+{
+	if (!hold || atomic_fetch_sub(&hold->holders, 1) != 1)
+		return;
+	tls_context_free(hold->tls);
+	tls_context_free(hold->admin_tls);
+	settings_free(hold->settings);
+	free(hold);
+}
+
+void generation_free(struct generation *generation)
+{
+	list_remove(&generation->link);
+	for (size_t i = 0; i < generation->settings->upstream_count; i++)
+		client_release(generation->clients[i]);
+	free(generation->clients);
+	settings_hold_drop(generation->hold);
+	free(generation);
+}
+
+static int make_clients(struct generation *generation, unsigned workers)
+{
+	const struct settings *settings = generation->settings;
+
+	for (size_t i = 0; i < settings->upstream_count; i++) {
+		const struct settings_upstream *upstream = &settings->upstreams[i];
+		const struct client_settings wanted = {
+			.url = upstream->url.text.at,
+			.base_path = upstream->url.base_path,
+			.ca_file = upstream->ca_file.len ? upstream->ca_file.at : NULL,
+			.verify = upstream->verify,
+			.timeout_ms = upstream->timeout_ms,
+			.connect_timeout_ms = upstream->connect_timeout_ms,
+			.max_connections = gate_share(upstream->max_connections, workers),
+		};
+		int r = client_new(&generation->worker->station.loop, &wanted,
+				   &generation->clients[i]);
+
+		if (r != 0)
+			return r;
+	}
+	return 0;
+}
+
+struct generation *generation_new(struct worker *worker, struct settings_hold *hold)
+{
+	struct generation *generation = calloc(1, sizeof(*generation));
+
+	if (generation)
+		generation->clients =
+			calloc(hold->settings->upstream_count, sizeof(struct client *));
+	if (!generation || !generation->clients) {
+		free(generation);
+		settings_hold_drop(hold);
+		return NULL;
+	}
+	list_append(&worker->generations, &generation->link);
+	generation->worker = worker;
+	generation->hold = hold;
+	generation->settings = hold->settings;
+	if (make_clients(generation, worker->gate->worker_count) != 0) {
+		generation_free(generation);
+		return NULL;
+	}
+	return generation;
+}
+
+void generation_hold(struct generation *generation)
+{
+	generation->requests++;
+	generation->worker->requests++;
+}
+
+void generation_drop(struct generation *generation)
+{
+	require(generation->requests > 0);
+	generation->requests--;
+	generation->worker->requests--;
+	if (generation->is_retired && generation->requests == 0)
+		generation_free(generation);
+}
