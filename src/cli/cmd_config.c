@@ -2,7 +2,9 @@
  * counterfoil config: looks at configurations without starting anything.
  */
 #include "cli/command.h"
+#include "config/import.h"
 #include "config/report.h"
+#include "config/settings.h"
 #include "net/server.h"
 
 enum { CHECK_JSON };
@@ -120,12 +122,44 @@ static const struct command command_schema_of_config = {
 	.run = run_schema,
 };
 
-static const struct command *const config_commands[] = {&command_check, &command_example,
-							&command_schema_of_config, NULL};
+static int run_import(const struct command_call *call)
+{
+	struct settings_report report;
+	struct buf out;
+	int r;
+
+	buf_init(&out, SETTINGS_FILE_MAX);
+	settings_report_init(&report);
+	r = import_openapi(call->operands[0], &out, &report);
+	if (r == 0)
+		fwrite(out.at, 1, out.len, stdout);
+	else if (r == SETTINGS_WRONG)
+		settings_report_print(&report, stderr);
+	settings_report_fini(&report);
+	buf_fini(&out);
+	return r == 0 ? EXIT_DONE : EXIT_USAGE;
+}
+
+static const struct command command_import = {
+	.name = "config import-openapi",
+	.summary = "prints a configuration with an action for each write of an API",
+	.usage = "FILE",
+	.text = "FILE is an OpenAPI 3.0 or 3.1 document, YAML or JSON, of 8 MiB at most. Each "
+		"POST,\n"
+		"PUT, PATCH and DELETE becomes an action with its route and the fields of its\n"
+		"JSON body. Comments say where a person must decide: business keys, money,\n"
+		"approval. What is printed passes `config check`.\n",
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_import,
+};
+
+static const struct command *const config_commands[] = {
+	&command_check, &command_example, &command_schema_of_config, &command_import, NULL};
 
 const struct command command_config = {
 	.name = "config",
-	.summary = "checks a configuration, or prints an example of one",
-	.usage = "check FILE [--json] | example | schema",
+	.summary = "checks a configuration, or prints one to start from",
+	.usage = "check FILE [--json] | example | schema | import-openapi FILE",
 	.commands = config_commands,
 };

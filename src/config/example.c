@@ -114,7 +114,6 @@ static const struct example_line action_lines[] = {
 	{2, "max_response: 1MiB", "max_response"},
 	{2, "retention: 7d", "retention"},
 	{2, "fields:", "fields"},
-	{3, "request_id: {type: string, server_assigned: true}", NULL},
 	{3, "amount:", NULL},
 	{4, "type: money", "fields.*.type"},
 	{4, "currency: currency", "fields.*.currency"},

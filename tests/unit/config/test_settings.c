@@ -311,6 +311,47 @@ static void the_examples_comments_are_settings(void **state)
 	free(text);
 }
 
+/* "    # key: value" or "    # key:" with a word for a key. */
+static bool is_commented_setting(const char *line)
+{
+	const char *at = strchr(line, '#');
+
+	if (!at || at[1] != ' ' || strspn(line, " ") != (size_t)(at - line))
+		return false;
+	at += 2;
+	at += strspn(at, "abcdefghijklmnopqrstuvwxyz_.");
+	return at[0] == ':' && (at[1] == ' ' || at[1] == '\n');
+}
+
+/* The example's actions, uncommented: a complete one, which is right. */
+static void the_examples_actions_are_right(void **state)
+{
+	size_t len;
+	char *text = written_by(settings_write_example, &len);
+	const char *line = strstr(text, "\n# actions:\n");
+	struct settings *settings;
+	struct buf actions;
+
+	assert_non_null(line);
+	buf_init(&actions, 65536);
+	for (line++; *line; line = strchr(line, '\n') + 1) {
+		size_t indent = strspn(line, " ");
+
+		if (!is_commented_setting(line))
+			continue;
+		buf_append(&actions, line, indent);
+		buf_append(&actions, line + indent + 2, strcspn(line, "\n") - indent - 1);
+	}
+	buf_append_byte(&actions, '\0');
+	settings = parse(actions.at);
+	assert_int_equal(settings->action_count, 2);
+	assert_int_equal(settings->actions[0].field_count, 8);
+	assert_true(settings->actions[1].is_natural);
+	settings_free(settings);
+	buf_fini(&actions);
+	free(text);
+}
+
 static void the_example_in_the_repository_is_the_written_one(void **state)
 {
 	const char *folder = getenv("EXAMPLES");
@@ -370,6 +411,7 @@ int main(void)
 		cmocka_unit_test(a_reload_keeps_what_only_a_restart_changes),
 		cmocka_unit_test(the_example_changes_nothing),
 		cmocka_unit_test(the_examples_comments_are_settings),
+		cmocka_unit_test(the_examples_actions_are_right),
 		cmocka_unit_test(the_example_in_the_repository_is_the_written_one),
 		cmocka_unit_test(every_row_is_written_about),
 	};
