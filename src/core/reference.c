@@ -24,6 +24,7 @@ static const struct digest {
 	{"sha512:", 128},
 };
 
+static size_t last_at(struct str text);
 static bool is_well_formed(struct str text);
 static bool begins_like_digest(struct str text);
 static bool is_digest(struct str text);
@@ -33,7 +34,7 @@ static int write_lower(struct str text, size_t from, struct arena *mem, struct s
 
 int reference_read(struct str text, struct arena *mem, struct str *out_reference)
 {
-	size_t at = str_find(text, '@');
+	size_t at = last_at(text);
 	struct str after = str_from_index(text, at + 1);
 
 	if (!is_well_formed(text))
@@ -47,6 +48,16 @@ int reference_read(struct str text, struct arena *mem, struct str *out_reference
 	if (!is_name(str_of(text.at, at)) || !is_digest(after))
 		return REFERENCE_MALFORMED;
 	return write_lower(text, at + 1, mem, out_reference);
+}
+
+/* The index of the last @, or the length when there is none. */
+static size_t last_at(struct str text)
+{
+	size_t at = text.len;
+
+	while (at > 0 && text.at[at - 1] != '@')
+		at--;
+	return at > 0 ? at - 1 : text.len;
 }
 
 static bool is_well_formed(struct str text)
