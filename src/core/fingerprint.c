@@ -168,7 +168,6 @@ static int write_command(struct making *making, const struct json_value *body)
 {
 	int r;
 
-	making->command->body = body;
 	r = command_read(making->request->action, body, making->mem, &making->canonical,
 			 &making->command->faults);
 	return r == COMMAND_REFUSED ? FINGERPRINT_COMMAND : r;
@@ -199,6 +198,8 @@ static int write_json(struct making *making)
 					  error.line, error.column, error.detail);
 	if (r != 0)
 		return r;
+	if (making->command)
+		making->command->body = value;
 	(void)buf_reserve(&making->canonical, making->body.len); /* it is rarely longer */
 	if (has_command(making))
 		return write_command(making, value);

@@ -52,10 +52,11 @@ struct fingerprint_request {
 	const struct action *action; /* whose command the body is; NULL: none is declared */
 };
 
-/* What understanding the body brought to light; for an action with fields only. */
+/* What understanding the body brought to light. */
 struct fingerprint_command {
-	const struct json_value *body; /* as it was sent, in the request's memory */
-	struct command_faults faults;  /* with FINGERPRINT_COMMAND */
+	const struct json_value
+		*body; /* of JSON: as it was sent, in the request's memory; or NULL */
+	struct command_faults faults; /* with FINGERPRINT_COMMAND */
 };
 
 struct fingerprint_error {

@@ -44,6 +44,17 @@ static bool is_visible(char c)
 	return c > 0x20 && c < 0x7f;
 }
 
+bool token_is_fine(struct str text)
+{
+	if (text.len == 0 || text.len > TOKEN_MAX)
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		if (!is_visible(text.at[i]))
+			return false;
+	}
+	return true;
+}
+
 static int read_bare(struct str value, struct str *out_token, const char **out_detail)
 {
 	if (str_find(value, ',') < value.len)

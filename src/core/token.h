@@ -20,4 +20,7 @@ enum { TOKEN_MALFORMED = 1 };
  */
 int token_read(struct str value, struct arena *mem, struct str *out_token, const char **out_detail);
 
+/* Is this text, as it is, a token: 1 to 255 visible ASCII characters? */
+bool token_is_fine(struct str text);
+
 #endif

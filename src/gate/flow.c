@@ -115,7 +115,7 @@ static void wake_task(struct loop_task *task)
 	flow_wake(list_entry(task, struct request, soon));
 }
 
-void flow_begin(struct worker *worker, struct exchange *exchange)
+void flow_begin(struct worker *worker, struct exchange *exchange, const struct action *action)
 {
 	struct request *request = arena_zalloc(&exchange->mem, sizeof(*request));
 
@@ -127,6 +127,7 @@ void flow_begin(struct worker *worker, struct exchange *exchange)
 	request->exchange = exchange;
 	request->generation = worker->generation;
 	generation_hold(request->generation);
+	request->policy = policy_of(request->generation->settings, action);
 	exchange->owner = request;
 	exchange->events = &exchange_events;
 	loop_task_init(&request->soon, wake_task);

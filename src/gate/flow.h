@@ -16,6 +16,7 @@
 
 #include "net/server.h"
 
+struct action;
 struct request;
 struct worker;
 
@@ -36,8 +37,8 @@ enum step {
 	FLOW_ENDS,  /* not a step: the request is gone */
 };
 
-/* A protected request has come: take it through. */
-void flow_begin(struct worker *worker, struct exchange *exchange);
+/* A protected request has come (`action` NULL: of none that is declared): take it through. */
+void flow_begin(struct worker *worker, struct exchange *exchange, const struct action *action);
 
 /* What the waiting step waited for has happened. Never called from inside that step's start. */
 void flow_wake(struct request *request);

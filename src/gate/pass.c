@@ -10,6 +10,7 @@
 #include "gate/pass.h"
 
 #include "gate/headers.h"
+#include "gate/policy.h"
 #include "gate/problem.h"
 #include "gate/request_line.h"
 
@@ -22,6 +23,7 @@ enum {
 struct pass {
 	struct worker *worker;
 	struct generation *generation;
+	struct policy policy;
 	struct exchange *exchange;
 	struct str request_id;
 	struct call call;
@@ -259,14 +261,15 @@ static void start_call(struct pass *pass)
 		.is_streamed = exchange_has_body(exchange),
 		.body_length = request->framing == HTTP_LENGTH ? (int64_t)request->length : -1,
 		.is_spoiled = pass->call_headers.is_spoiled,
+		.timeout_ms = pass->policy.timeout_ms,
 	};
 	pass->is_call_open = true;
-	call_start(pass->generation->clients[0], &pass->call);
+	call_start(pass->generation->clients[pass->policy.upstream], &pass->call);
 	if (pass->call.is_streamed)
 		exchange_stream(exchange);
 }
 
-void pass_begin(struct worker *worker, struct exchange *exchange)
+void pass_begin(struct worker *worker, struct exchange *exchange, const struct action *action)
 {
 	struct pass *pass = arena_zalloc(&exchange->mem, sizeof(*pass));
 
@@ -277,6 +280,7 @@ void pass_begin(struct worker *worker, struct exchange *exchange)
 	pass->worker = worker;
 	pass->generation = worker->generation;
 	generation_hold(pass->generation);
+	pass->policy = policy_of(pass->generation->settings, action);
 	pass->exchange = exchange;
 	buf_init(&pass->upload, PASS_UPLOAD_MAX);
 	buf_init(&pass->call_headers, PASS_LINES_MAX);

@@ -6,6 +6,7 @@
 
 #include "gate/gate.h"
 
-void pass_begin(struct worker *worker, struct exchange *exchange);
+/* `action`: the natural one that it is, which needs no token; NULL: none. */
+void pass_begin(struct worker *worker, struct exchange *exchange, const struct action *action);
 
 #endif

@@ -43,6 +43,18 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		 "with that method, and with a token. Nothing was sent."},
 	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
 				"This gate lets only declared writes through. Nothing was sent."},
+	[PROBLEM_COMMAND_INVALID] = {"command-invalid", 422,
+				     "The command breaks the rules of its action", ADVICE_FIX, 0,
+				     "The members of `errors` say which fields are wrong and how "
+				     "to mend them. Nothing was "
+				     "sent and the token is still free. GET /.counterfoil/actions "
+				     "shows what is expected."},
+	[PROBLEM_REFERENCE_MUTABLE] =
+		{"reference-mutable", 422, "A reference names something that can change",
+		 ADVICE_FIX, 0,
+		 "Branches, tags and abbreviations may mean something else tomorrow: send a digest "
+		 "or a "
+		 "full commit id. Nothing was sent and the token is still free."},
 	[PROBLEM_KEY_REUSED] =
 		{"key-reused", 422, "The token belongs to another request", ADVICE_FIX, 0,
 		 "The token was first used with a different request. Send that request again "
@@ -154,6 +166,25 @@ static void write_operation(struct json_writer *json, const struct problem_facts
 	json_close_object(json);
 }
 
+static void write_faults(struct json_writer *json, const struct command_faults *faults)
+{
+	json_name(json, "errors");
+	json_open_array(json);
+	for (size_t i = 0; i < faults->count; i++) {
+		json_open_object(json);
+		json_name(json, "pointer");
+		json_string(json, faults->faults[i].pointer);
+		json_name(json, "detail");
+		json_text(json, faults->faults[i].detail);
+		json_close_object(json);
+	}
+	json_close_array(json);
+	if (faults->left_out) {
+		json_name(json, "errors_left_out");
+		json_integer(json, (int64_t)faults->left_out);
+	}
+}
+
 static void write_retry(struct json_writer *json, const struct problem_facts *facts)
 {
 	json_name(json, "retry");
@@ -184,6 +215,8 @@ void problem_write(struct buf *body, const struct problem_facts *facts)
 		json_name(&json, "detail");
 		json_text(&json, facts->detail);
 	}
+	if (facts->faults)
+		write_faults(&json, facts->faults);
 	if (facts->id)
 		write_operation(&json, facts);
 	write_retry(&json, facts);

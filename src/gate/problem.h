@@ -8,6 +8,7 @@
 #define GATE_PROBLEM_H
 
 #include "base/buf.h"
+#include "core/command.h"
 #include "core/outcome.h"
 #include "net/server.h"
 
@@ -21,6 +22,8 @@ enum problem {
 	PROBLEM_CODING_UNKNOWN,
 	PROBLEM_METHOD_OVERRIDE,
 	PROBLEM_UNDECLARED,
+	PROBLEM_COMMAND_INVALID,
+	PROBLEM_REFERENCE_MUTABLE,
 	PROBLEM_KEY_REUSED,
 	PROBLEM_OPERATION_RUNNING,
 	PROBLEM_OPERATION_QUEUED,
@@ -60,11 +63,12 @@ const struct problem_kind *problem_kind(enum problem problem);
 /* One occurrence. Zero what does not apply; after_s counts from 0, -1 is the kind's own. */
 struct problem_facts {
 	enum problem problem;
-	int status;		       /* 0: the kind's own */
-	int after_s;		       /* seconds; -1: the kind's own */
-	const char *detail;	       /* this occurrence's own sentence; NULL: none */
-	const struct operation_id *id; /* of the operation it is about; NULL: none */
-	enum operation_state state;    /* of that operation */
+	int status;			     /* 0: the kind's own */
+	int after_s;			     /* seconds; -1: the kind's own */
+	const char *detail;		     /* this occurrence's own sentence; NULL: none */
+	const struct operation_id *id;	     /* of the operation it is about; NULL: none */
+	enum operation_state state;	     /* of that operation */
+	const struct command_faults *faults; /* of a command: each field that is wrong; or NULL */
 };
 
 int problem_status(const struct problem_facts *facts);

@@ -5,14 +5,18 @@
 #ifndef GATE_REQUEST_H
 #define GATE_REQUEST_H
 
+#include "core/fingerprint.h"
 #include "gate/flow.h"
 #include "gate/gate.h"
+#include "gate/policy.h"
 #include "gate/problem.h"
 
 struct request {
 	struct worker *worker;
 	struct generation *generation;
 	struct exchange *exchange;
+
+	struct policy policy; /* what is in force for it */
 
 	/* the flow's */
 	enum step step;
@@ -32,6 +36,7 @@ struct request {
 	/* step_30_recognise */
 	struct hash fingerprint;
 	const struct http_refusal *body_refusal;
+	struct fingerprint_command *reading; /* its body, and what is wrong with it */
 
 	/* step_40_claim */
 	struct store_command command;

@@ -282,12 +282,50 @@ static void help(struct inquiry *inquiry)
 	answer(inquiry, STR("Content-Type: text/plain; charset=utf-8\r\n"), &body);
 }
 
+/* Each declared action with the schema of its command. */
+static void write_action(struct json_writer *json, const struct settings *settings,
+			 const struct action *action)
+{
+	bool is_in_body = action->token_pointer.len > 0;
+
+	json_open_object(json);
+	json_name(json, "name");
+	json_string(json, action->name);
+	json_name(json, "summary");
+	json_string(json, action->summary);
+	json_name(json, "method");
+	json_string(json, action->method);
+	json_name(json, "path");
+	json_string(json, action->route.pattern);
+	json_name(json, "upstream");
+	json_string(json, settings->upstreams[action->upstream].name);
+	json_name(json, "natural");
+	json_boolean(json, action->is_natural);
+	json_name(json, "token");
+	json_open_object(json);
+	json_name(json, is_in_body ? "pointer" : "header");
+	json_string(json, is_in_body ? action->token_pointer : settings->tokens.header);
+	json_close_object(json);
+	json_name(json, "command");
+	command_schema(json, action);
+	json_close_object(json);
+}
+
 static void actions(struct inquiry *inquiry)
 {
+	const struct settings *settings = inquiry->generation->settings;
+	struct json_writer json;
 	struct buf body;
 
 	buf_init(&body, STATUS_BODY_MAX);
-	buf_append_str(&body, STR("{\"actions\":[]}"));
+	json_writer_init(&json, &body);
+	json_open_object(&json);
+	json_name(&json, "actions");
+	json_open_array(&json);
+	for (size_t i = 0; i < settings->action_count; i++)
+		write_action(&json, settings, &settings->actions[i]);
+	json_close_array(&json);
+	json_close_object(&json);
 	answer(inquiry, JSON_HEADERS, &body);
 }
 

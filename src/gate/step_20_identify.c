@@ -1,6 +1,6 @@
 /*
  * Identify: in whose name, under which token. Both come from the head, so that a request
- * which has neither is refused before its body is read.
+ * which has neither is refused before its body is read; unless its action finds the token there.
  */
 #include "gate/account.h"
 #include "gate/headers.h"
@@ -56,5 +56,7 @@ enum step step_identify(struct request *request)
 	if (names_no_operation(request))
 		return request_problem(request, PROBLEM_RETRY_REFUSED,
 				       "Counterfoil-Retry-Of holds no operation id.");
+	if (policy_token_in_body(&request->policy))
+		return STEP_RECOGNISE;
 	return read_token(request);
 }

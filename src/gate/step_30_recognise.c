@@ -4,46 +4,95 @@
 #include "gate/headers.h"
 #include "gate/request.h"
 
-#include "core/fingerprint.h"
+#include "core/token.h"
 
 #include <stdio.h>
 
 enum step step_recognise_start(struct request *request)
 {
-	exchange_collect(request->exchange, request->generation->settings->limits.max_body);
+	exchange_collect(request->exchange, request->policy.max_body);
 	return FLOW_WAITS;
+}
+
+static bool is_selected(const struct action *action, struct str name)
+{
+	for (size_t i = 0; i < action->header_count; i++) {
+		if (str_equal_nocase(action->headers[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* Name and value of each header line that the action counts as part of the request. */
+static const struct str *selected_headers(struct request *request, size_t *out_count)
+{
+	const struct http_request *http = &request->exchange->request;
+	const struct action *action = request->policy.action;
+	struct str *pairs;
+
+	*out_count = 0;
+	if (!action || !action->header_count)
+		return NULL;
+	pairs = arena_alloc(&request->exchange->mem, 2 * http->field_count * sizeof(*pairs));
+	for (size_t i = 0; pairs && i < http->field_count; i++) {
+		if (!is_selected(action, http->fields[i].name))
+			continue;
+		pairs[2 * *out_count] = http->fields[i].name;
+		pairs[2 * *out_count + 1] = http->fields[i].value;
+		++*out_count;
+	}
+	return pairs;
 }
 
 static int compute(struct request *request, struct fingerprint_error *error)
 {
 	const struct http_request *http = &request->exchange->request;
-	const struct fingerprint_request facts = {
+	const struct action *action = request->policy.action;
+	struct fingerprint_request facts = {
 		.account = request->account,
-		.method = http->method,
+		.method = action ? action->name : http->method,
 		.path = http->parts.path,
 		.query = http->parts.query,
 		.has_query = http->parts.has_query,
 		.content_type = headers_value(http, STR("Content-Type")),
 		.content_encoding = headers_value(http, STR("Content-Encoding")),
 		.body = request->exchange->body_text,
-		.max_body = request->generation->settings->limits.max_body,
+		.max_body = request->policy.max_body,
+		.action = action,
 	};
 
-	return fingerprint_of(&facts, &request->exchange->mem, &request->fingerprint, error);
+	if (action) {
+		request->reading = arena_zalloc(&request->exchange->mem, sizeof(*request->reading));
+		if (!request->reading)
+			return FAIL_MEMORY;
+	}
+	facts.headers = selected_headers(request, &facts.header_count);
+	if (action && action->header_count && !facts.headers)
+		return FAIL_MEMORY;
+	return fingerprint_of(&facts, &request->exchange->mem, &request->fingerprint,
+			      request->reading, error);
 }
 
-enum step step_recognise_finish(struct request *request)
+/* All that is wrong at once; a reference that can change has a problem of its own. */
+static enum step refuse_command(struct request *request)
 {
-	struct fingerprint_error error;
+	const struct command_faults *faults = &request->reading->faults;
+	bool are_references = faults->count > 0;
+
+	for (size_t i = 0; i < faults->count; i++)
+		are_references &= faults->faults[i].is_mutable_reference;
+	request->outcome = OUTCOME_REFUSED;
+	request_problem(request,
+			are_references ? PROBLEM_REFERENCE_MUTABLE : PROBLEM_COMMAND_INVALID, NULL);
+	request->problem.faults = faults;
+	return STEP_ANSWER;
+}
+
+static enum step refuse(struct request *request, int r, const struct fingerprint_error *error)
+{
 	enum problem problem;
 
-	if (request->body_refusal) {
-		request->problem = problem_of_refusal(request->body_refusal);
-		return STEP_ANSWER;
-	}
-	switch (compute(request, &error)) {
-	case 0:
-		return STEP_CLAIM;
+	switch (r) {
 	case FINGERPRINT_REFUSED:
 		problem = PROBLEM_BODY_MALFORMED;
 		break;
@@ -53,11 +102,53 @@ enum step step_recognise_finish(struct request *request)
 	case FINGERPRINT_CODING:
 		problem = PROBLEM_CODING_UNKNOWN;
 		break;
+	case FINGERPRINT_COMMAND:
+		return refuse_command(request);
 	default:
 		return request_problem(request, PROBLEM_BODY_TOO_LARGE,
 				       "The body takes more memory to understand than this gate "
 				       "allows (limits.request_memory).");
 	}
-	snprintf(request->detail, sizeof(request->detail), "%s", error.detail);
+	snprintf(request->detail, sizeof(request->detail), "%s", error->detail);
 	return request_problem(request, problem, request->detail);
+}
+
+/* NULL, or why the body holds no token where the action has it. */
+static const char *read_token_in_body(struct request *request, enum problem *out_problem)
+{
+	struct json_value *body = (struct json_value *)(uintptr_t)request->reading->body;
+	struct str pointer = request->policy.action->token_pointer;
+	struct json_value *value = body ? json_at(body, pointer) : NULL;
+
+	*out_problem = value ? PROBLEM_KEY_MALFORMED : PROBLEM_KEY_MISSING;
+	if (!value) {
+		snprintf(request->detail, sizeof(request->detail),
+			 "Put a token of your own for this action into the body, at %.*s.",
+			 STR_ARG(pointer));
+		return request->detail;
+	}
+	if (value->type != JSON_STRING || !token_is_fine(value->string))
+		return "The token in the body is a text of 1 to 255 visible ASCII characters.";
+	request->token = value->string;
+	return NULL;
+}
+
+enum step step_recognise_finish(struct request *request)
+{
+	struct fingerprint_error error;
+	enum problem problem;
+	const char *wrong;
+	int r;
+
+	if (request->body_refusal) {
+		request->problem = problem_of_refusal(request->body_refusal);
+		return STEP_ANSWER;
+	}
+	r = compute(request, &error);
+	if (policy_token_in_body(&request->policy) && (r == 0 || r == FINGERPRINT_COMMAND)) {
+		wrong = read_token_in_body(request, &problem);
+		if (wrong)
+			return request_problem(request, problem, wrong);
+	}
+	return r == 0 ? STEP_CLAIM : refuse(request, r, &error);
 }

@@ -29,7 +29,7 @@ enum step step_claim_start(struct request *request)
 		.done = claim_answered,
 		.owner = request,
 		.may_pick_up = true,
-		.retention_ms = settings->tokens.retention_ms,
+		.retention_ms = request->policy.retention_ms,
 		.tombstone_ms = settings->tokens.tombstones_ms,
 		.operation =
 			{
@@ -38,7 +38,8 @@ enum step step_claim_start(struct request *request)
 				.fingerprint = request->fingerprint,
 				.method = http->method,
 				.path = http->parts.path,
-				.upstream = settings->upstreams[0].name,
+				.upstream = settings->upstreams[request->policy.upstream].name,
+				.action = policy_action_name(&request->policy),
 				.retry_of = request->retry_of,
 			},
 		.attempt =

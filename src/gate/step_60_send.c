@@ -28,7 +28,7 @@ enum step step_send_start(struct request *request)
 	buf_init(&request->call_headers, CALL_LINES_MAX);
 	buf_init(&request->answer_headers, CALL_LINES_MAX);
 	buf_init(&request->first_headers, CALL_LINES_MAX);
-	buf_init(&request->answer_body, settings->limits.max_response);
+	buf_init(&request->answer_body, request->policy.max_response);
 	hasher_init(&request->digest);
 	headers_to_upstream(exchange, settings, request->request_id, true, &request->call_headers);
 	request->call = (struct call){
@@ -41,9 +41,10 @@ enum step step_send_start(struct request *request)
 		.has_body = exchange->body_text.len || exchange->request.framing != HTTP_NO_BODY ||
 			    str_equal(exchange->request.method, STR("POST")),
 		.has_total_timeout = true,
+		.timeout_ms = request->policy.timeout_ms,
 		.is_spoiled = request->call_headers.is_spoiled,
 	};
-	call_start(request->generation->clients[0], &request->call);
+	call_start(request->generation->clients[request->policy.upstream], &request->call);
 	request->is_call_open = true;
 	return FLOW_WAITS;
 }
@@ -52,8 +53,8 @@ static void call_head(struct call *call)
 {
 	struct request *request = call->owner;
 
-	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    SENDING_ANSWERED, call->answer.status);
+	request->event =
+		outcome_of_sending(request->policy.statuses, SENDING_ANSWERED, call->answer.status);
 	headers_from_upstream(buf_str(&call->answer.fields), &request->answer_headers,
 			      &request->first_headers);
 }
@@ -104,8 +105,8 @@ enum step step_send_finish(struct request *request)
 	if (request->is_call_open)
 		return STEP_PIPE;
 	request->is_piped = false;
-	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    request->sending, request->call.answer.status);
+	request->event = outcome_of_sending(request->policy.statuses, request->sending,
+					    request->call.answer.status);
 	request->status = request->call.answer.status;
 	return STEP_SETTLE;
 }

@@ -57,7 +57,7 @@ void step_pipe_drained(struct request *request)
 
 enum step step_pipe_finish(struct request *request)
 {
-	request->event = outcome_of_sending(&request->generation->settings->statuses,
-					    request->sending, request->call.answer.status);
+	request->event = outcome_of_sending(request->policy.statuses, request->sending,
+					    request->call.answer.status);
 	return STEP_SETTLE;
 }

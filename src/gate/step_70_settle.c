@@ -75,7 +75,7 @@ enum step step_settle_start(struct request *request)
 		.answer = answer,
 		.attempt = {.outcome = outcome_of(request->event)},
 		.attempt_number = request->attempt_number,
-		.retention_ms = request->generation->settings->tokens.retention_ms,
+		.retention_ms = request->policy.retention_ms,
 		.operation =
 			{
 				.id = request->id,

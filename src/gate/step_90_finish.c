@@ -78,6 +78,8 @@ static void log_request(const struct request *request)
 	if (!request->generation->settings->log.requests)
 		return;
 	request_line_begin(&line, gate, request->exchange);
+	if (request->policy.action)
+		log_str(&line, "action", request->policy.action->name);
 	log_operation(&line, request);
 	if (request->problem.problem)
 		log_text(&line, "problem", problem_kind(request->problem.problem)->slug);

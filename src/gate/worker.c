@@ -7,6 +7,7 @@
 #include "gate/gate.h"
 #include "gate/headers.h"
 #include "gate/pass.h"
+#include "gate/policy.h"
 #include "gate/problem.h"
 #include "gate/status.h"
 
@@ -62,12 +63,18 @@ static bool is_write(struct str method)
 	       !str_equal(method, STR("OPTIONS")) && !str_equal(method, STR("TRACE"));
 }
 
-/* A PUT or DELETE is protected when it brings a token; a protected method may go without. */
-static bool is_protected(const struct settings *settings, const struct http_request *request)
+/*
+ * What is declared is protected, unless the service makes it idempotent by itself. Else a PUT or
+ * DELETE is when it brings a token, and a protected method may go without where none is required.
+ */
+static bool is_protected(const struct settings *settings, const struct action *action,
+			 const struct http_request *request)
 {
 	bool has_token = http_field_find(request->fields, request->field_count,
 					 settings->tokens.header) != NULL;
 
+	if (action)
+		return has_token || !action->is_natural;
 	if (settings->undeclared == SETTINGS_UNDECLARED_PASS)
 		return false;
 	if (settings_protects(settings, request->method))
@@ -81,15 +88,20 @@ static void begin(struct service *service, struct exchange *exchange)
 	struct worker *worker = list_entry(service, struct worker, service);
 	const struct settings *settings = worker->generation->settings;
 	const struct http_request *request = &exchange->request;
+	const struct action *action;
 
-	if (status_is_ours(exchange))
+	if (status_is_ours(exchange)) {
 		status_begin(worker, exchange);
-	else if (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(request->method))
+		return;
+	}
+	action = policy_action(settings, exchange);
+	if (!action && settings->undeclared == SETTINGS_UNDECLARED_DENY &&
+	    is_write(request->method))
 		status_deny(worker, exchange);
-	else if (is_protected(settings, request))
-		flow_begin(worker, exchange);
+	else if (is_protected(settings, action, request))
+		flow_begin(worker, exchange, action);
 	else
-		pass_begin(worker, exchange);
+		pass_begin(worker, exchange, action);
 }
 
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
@@ -108,8 +120,8 @@ static struct server_limits limits_of(const struct settings *settings, unsigned 
 	struct server_limits limits = {
 		.head = http_limits_default,
 		.connections = gate_share(settings->limits.max_connections, workers),
-		.exchange_memory = settings->limits.request_memory + settings->limits.max_response +
-				   EXCHANGE_FIXED_MEMORY,
+		.exchange_memory = settings->limits.request_memory +
+				   policy_largest_response(settings) + EXCHANGE_FIXED_MEMORY,
 		.head_timeout_ms = settings->limits.head_timeout_ms,
 		.idle_timeout_ms = settings->limits.idle_timeout_ms,
 		.body_timeout_ms = settings->limits.body_timeout_ms,

@@ -176,7 +176,7 @@ void call_start(struct client *client, struct call *call)
 		return;
 	}
 	list_append(&client->waiting, &call->link);
-	loop_timer_start(client->loop, &call->patience, client->settings.timeout_ms);
+	loop_timer_start(client->loop, &call->patience, call_timeout_ms(call));
 }
 
 /* Pausing is undone for both directions: the one that still has nothing pauses again. */

@@ -63,6 +63,7 @@ struct call {
 	bool has_body;		/* else none is sent, unless is_streamed */
 	bool is_streamed;	/* the body comes through events->body */
 	int64_t body_length;	/* streamed: bytes, or -1: chunked */
+	int64_t timeout_ms;	/* its own; 0: the client's */
 	bool has_total_timeout; /* timeout_ms is for the call as a whole, not for each silence */
 	bool is_spoiled;	/* it could not be put together: it ends as one that never left */
 

@@ -218,7 +218,7 @@ void call_set_times(struct call *call, bool as_a_whole)
 {
 	CURL *easy = call->easy;
 	int64_t waited_ms = (env_monotonic_us(call->client->loop->env) - call->began_us) / 1000;
-	int64_t ms = call->client->settings.timeout_ms - waited_ms;
+	int64_t ms = call_timeout_ms(call) - waited_ms;
 
 	if (ms < 1)
 		ms = 1;

@@ -55,4 +55,10 @@ bool call_set_request(struct call *call);
 /* What is left of its time: for the call as a whole, or for each silence. */
 void call_set_times(struct call *call, bool as_a_whole);
 
+/* How long the call may take, its turn included. */
+static inline int64_t call_timeout_ms(const struct call *call)
+{
+	return call->timeout_ms ? call->timeout_ms : call->client->settings.timeout_ms;
+}
+
 #endif

@@ -1,0 +1,34 @@
+/*
+ * The policy of one request: what its action declares, and the settings where it is silent.
+ */
+#ifndef GATE_POLICY_H
+#define GATE_POLICY_H
+
+#include "config/settings.h"
+#include "net/server.h"
+
+struct policy {
+	const struct settings *settings;
+	const struct action *action; /* NULL: none is declared for the request */
+	size_t upstream;	     /* index of its upstream */
+	size_t max_body, max_response;
+	int64_t timeout_ms; /* of the call; 0: the upstream's own */
+	int64_t retention_ms;
+	const struct status_classes *statuses;
+};
+
+/* The declared action that a request's method and path lead to; NULL: none. */
+const struct action *policy_action(const struct settings *settings, struct exchange *exchange);
+
+struct policy policy_of(const struct settings *settings, const struct action *action);
+
+/* Does the action find its token in the body? */
+bool policy_token_in_body(const struct policy *policy);
+
+/* The action's name; empty when there is none. */
+struct str policy_action_name(const struct policy *policy);
+
+/* The largest answer that any request may have to keep or replay, bytes. */
+size_t policy_largest_response(const struct settings *settings);
+
+#endif
