@@ -14,7 +14,7 @@ enum money_fault {
 	MONEY_FINE,
 	MONEY_NO_AMOUNT, /* not a plain decimal: grouping, blanks, symbols, exponents in text */
 	MONEY_UNKNOWN_CURRENCY,
-	MONEY_NO_MINOR_UNIT, /* a code without one (XAU, XXX, …) */
+	MONEY_NO_MINOR_UNIT, /* a code without one (XAU, XDR, …) */
 	MONEY_TOO_FINE,	     /* more digits than the currency has */
 	MONEY_TOO_LARGE,     /* over 2^63 - 1 minor units, either way */
 };

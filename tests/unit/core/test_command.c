@@ -414,13 +414,13 @@ static void test_every_fault(void **state)
 static void test_many_faults(void **state)
 {
 	enum { UNKNOWN = 1000 };
-	char *body = malloc(UNKNOWN * 10 + 10);
+	char *body = malloc(UNKNOWN * 10 + 20);
 	struct trial trial;
 	size_t len = 0;
 
 	assert_non_null(body);
 	for (int i = 0; i < UNKNOWN; i++)
-		len += (size_t)sprintf(body + len, "%c\"x%d\":1", i ? ',' : '{', i);
+		len += (size_t)snprintf(body + len, 12, "%c\"x%d\":1", i ? ',' : '{', i);
 	snprintf(body + len, 2, "}");
 	begin(&trial, "{\"title\":{\"type\":\"string\"}}");
 	read_body(&trial, body);
