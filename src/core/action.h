@@ -47,7 +47,7 @@ struct action_field {
 	bool has_minimum_length, has_maximum_length;
 	size_t minimum_length, maximum_length;
 	struct str pattern_text; /* POSIX extended, as written; empty: none */
-	const regex_t *pattern;	 /* compiled; matches anywhere unless anchored */
+	const regex_t *pattern;	 /* compiled; over bytes, anywhere unless anchored */
 
 	/* integer, decimal, money (in the unit of the field) */
 	const struct json_number *minimum, *maximum; /* NULL: none */
@@ -57,7 +57,7 @@ struct action_field {
 	struct str currency;	   /* a fixed code; or empty */
 	bool is_major;		   /* unit: major (49.00); else minor (4900) */
 
-	/* object, and array (one: what each item is) */
+	/* object, and array (one: what each item is); NULL: whatever is in it */
 	struct action_field *fields;
 	size_t field_count;
 	bool keeps_unknown; /* members that are not declared are kept, else refused */

@@ -19,7 +19,7 @@
 #include "core/nearest.h"
 
 /* Names of the body are spelled in a pointer up to here; beyond, it points at the object. */
-enum { NAME_SPELLED_MAX = 128 };
+enum { NAME_SPELLED_MAX = 128, LIST_SIZE = 100 };
 
 static int read_value(struct reading *reading, const struct spot *spot, struct json_value *given,
 		      struct json_value **out_value);
@@ -257,28 +257,35 @@ static const struct action_field *nearest_field(const struct record *record, str
 	return best;
 }
 
-/* "amount, currency, …": as many as there is room for. */
+/*
+ * One more of a list for people; false when only the dots had room, which ends it. `out` begins
+ * as "" and has room for the dots.
+ */
+static bool list_add(char *out, size_t size, struct str text)
+{
+	static const char dots[] = ", …";
+	size_t len = strlen(out);
+
+	if (len + 2 + text.len + sizeof(dots) > size) {
+		memcpy(out + len, len ? dots : dots + 2, sizeof(dots) - (len ? 0 : 2));
+		return false;
+	}
+	if (len) {
+		memcpy(out + len, ", ", 2);
+		len += 2;
+	}
+	memcpy(out + len, text.at, text.len);
+	out[len + text.len] = '\0';
+	return true;
+}
+
 static void list_fields(const struct record *record, char *out, size_t size)
 {
-	size_t len = 0;
+	size_t i = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < record->field_count; i++) {
-		struct str name = record->fields[i].name;
-
-		if (len + 2 + name.len + sizeof(", and others") > size) {
-			memcpy(out + len, ", and others" + (len ? 0 : 6),
-			       sizeof(", and others") - (len ? 0 : 6));
-			return;
-		}
-		if (len) {
-			memcpy(out + len, ", ", 2);
-			len += 2;
-		}
-		memcpy(out + len, name.at, name.len);
-		len += name.len;
-		out[len] = '\0';
-	}
+	while (i < record->field_count && list_add(out, size, record->fields[i].name))
+		i++;
 }
 
 static int refuse_unknown(struct reading *reading, const struct spot *above,
@@ -287,7 +294,7 @@ static int refuse_unknown(struct reading *reading, const struct spot *above,
 	struct spot below = spot_below(above, record, NULL, name);
 	const struct spot *spot = name.len > NAME_SPELLED_MAX ? above : &below;
 	const struct action_field *near;
-	char shown[SHOWN_SIZE], known[100];
+	char shown[SHOWN_SIZE], known[LIST_SIZE];
 
 	if (above->is_secret)
 		return fault_tell(reading, above, NULL, "There is a field in it that is not known");
@@ -417,28 +424,15 @@ static int read_value(struct reading *reading, const struct spot *spot, struct j
 	return r;
 }
 
-/* The choices as people read them, as many as there is room for. */
 static void list_choices(const struct action_field *field, char *out, size_t size)
 {
-	size_t len = 0;
+	char shown[SHOWN_SIZE];
+	size_t i = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < field->choice_count; i++) {
-		char shown[SHOWN_SIZE];
-		size_t length;
-
+	for (bool has_room = true; has_room && i < field->choice_count; i++) {
 		fault_show(field->choices[i], shown);
-		length = strlen(shown);
-		if (len + 2 + length + sizeof(", …") > size) {
-			memcpy(out + len, ", …", sizeof(", …"));
-			return;
-		}
-		if (len) {
-			memcpy(out + len, ", ", 2);
-			len += 2;
-		}
-		memcpy(out + len, shown, length + 1);
-		len += length;
+		has_room = list_add(out, size, str_from(shown));
 	}
 }
 
@@ -447,7 +441,7 @@ static int check_choices(struct reading *reading, const struct spot *spot,
 			 const struct json_value *given, const struct json_value *value)
 {
 	struct reading trial = {.mem = reading->mem};
-	char known[100];
+	char known[LIST_SIZE];
 
 	for (size_t i = 0; i < spot->field->choice_count; i++) {
 		struct json_value choice = *spot->field->choices[i], *spelled;

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Currencies of as many digits after the point; the codes stand three by three. */
+/* Currencies of as many digits after the point; the codes stand with a blank between. */
 struct currency_group {
 	int exponent; /* digits; -2: no minor unit */
 	const char *codes;

@@ -79,11 +79,13 @@ enum money_fault money_from_number(const struct json_number *number, struct str 
 	return MONEY_FINE;
 }
 
-/* The place of the code in its group, or false. */
-static bool has_code(const char *codes, const char code[CODE_LENGTH])
+/* Is `code` one of those that stand in `codes`, with a blank between? */
+static bool has_code(const char *codes, struct str code)
 {
-	for (; *codes; codes += CODE_LENGTH) {
-		if (memcmp(codes, code, CODE_LENGTH) == 0)
+	struct str rest = str_from(codes), one;
+
+	while (str_split(&rest, ' ', &one)) {
+		if (str_equal(one, code))
 			return true;
 	}
 	return false;
@@ -111,7 +113,7 @@ int money_exponent(struct str currency)
 	if (!to_upper(currency, code))
 		return -1;
 	for (size_t i = 0; i < currency_group_count; i++) {
-		if (has_code(currency_groups[i].codes, code))
+		if (has_code(currency_groups[i].codes, str_of(code, CODE_LENGTH)))
 			return currency_groups[i].exponent;
 	}
 	return -1;

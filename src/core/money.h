@@ -14,7 +14,7 @@ enum money_fault {
 	MONEY_FINE,
 	MONEY_NO_AMOUNT, /* not a plain decimal: grouping, blanks, symbols, exponents in text */
 	MONEY_UNKNOWN_CURRENCY,
-	MONEY_NO_MINOR_UNIT, /* a code without one (XAU, XXX, …) */
+	MONEY_NO_MINOR_UNIT, /* a code without one (XAU, XDR, …) */
 	MONEY_TOO_FINE,	     /* more digits than the currency has */
 	MONEY_TOO_LARGE,     /* over 2^63 - 1 minor units, either way */
 };
@@ -30,7 +30,11 @@ extern const char *const money_table_date;
 /* Digits after the point; -1: no such currency, -2: it has no minor unit. Either case. */
 int money_exponent(struct str currency);
 
-/* From a JSON number or a text, in major or minor units. */
+/*
+ * From a JSON number or a text, in major or minor units. A number is its value (49.000 dollars are
+ * 49); a text is its letter ("49.000" has a digit too many). The amount's form is judged first.
+ * *out_money is set with MONEY_FINE only.
+ */
 enum money_fault money_from_number(const struct json_number *number, struct str currency,
 				   bool is_major, struct money *out_money);
 enum money_fault money_from_text(struct str text, struct str currency, bool is_major,

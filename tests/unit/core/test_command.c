@@ -229,6 +229,9 @@ static void test_choices(void **state)
 	check_fault("{\"p\":{\"type\":\"string\",\"enum\":[\"low\",\"high\"]}}",
 		    "{\"p\":\"urgent\"}", "/p",
 		    "Expected one of \"low\", \"high\"; \"urgent\" was sent.");
+	check_fault("{\"p\":{\"type\":\"integer\",\"enum\":[1000000000,1000000001,1000000002,"
+		    "1000000003,1000000004,1000000005,1000000006,1000000007,1000000008]}}",
+		    "{\"p\":1}", "/p", "1000000006, 1000000007, …; 1 was sent.");
 	check_command("{\"at\":{\"type\":\"timestamp\",\"enum\":[\"2026-01-01T01:00:00+01:00\"]}}",
 		      "{\"at\":\"2026-01-01T00:00:00Z\"}", "{\"at\":\"2026-01-01T00:00:00Z\"}");
 	check_command("{\"a\":{\"type\":\"any\",\"enum\":[{\"b\":1,\"a\":[2.0]}]}}",
@@ -370,6 +373,13 @@ static void test_unknown(void **state)
 		       "{\"colour\":{\"a\":null,\"b\":1},\"title\":\"x\"}");
 	end(&trial);
 	check_fault("{}", "{\"a\":1}", "/a", "none is expected");
+	check_fault(
+		"{\"first_of_many_long_names\":{\"type\":\"any\"},\"second_of_many_long_names\":"
+		"{\"type\":\"any\"},\"third_of_many_long_names\":{\"type\":\"any\"},"
+		"\"fourth_of_many_long_names\":{\"type\":\"any\"}}",
+		"{\"a\":1}", "/a",
+		"known are first_of_many_long_names, second_of_many_long_names, "
+		"third_of_many_long_names, ….");
 }
 
 static void test_long_unknown(void **state)
@@ -404,13 +414,13 @@ static void test_every_fault(void **state)
 static void test_many_faults(void **state)
 {
 	enum { UNKNOWN = 1000 };
-	char *body = malloc(UNKNOWN * 10 + 10);
+	char *body = malloc(UNKNOWN * 10 + 20);
 	struct trial trial;
 	size_t len = 0;
 
 	assert_non_null(body);
 	for (int i = 0; i < UNKNOWN; i++)
-		len += (size_t)sprintf(body + len, "%c\"x%d\":1", i ? ',' : '{', i);
+		len += (size_t)snprintf(body + len, 12, "%c\"x%d\":1", i ? ',' : '{', i);
 	snprintf(body + len, 2, "}");
 	begin(&trial, "{\"title\":{\"type\":\"string\"}}");
 	read_body(&trial, body);

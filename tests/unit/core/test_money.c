@@ -140,7 +140,7 @@ static void test_exponents(void **state)
 		{"USD EUR GBP CHF MGA MRU SLE ZWG XCG XAD HRK eur Usd", 2},
 		{"BHD IQD JOD KWD LYD OMR TND", 3},
 		{"CLF UYW", 4},
-		{"XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA XXX", -2},
+		{"XAG XAU XBA XBB XBC XBD XDR XPD XPT XSU XTS XUA xxx", -2},
 		{"ZZZ DEM FRF US USDD 840 EU\xc3 ", -1},
 	};
 
