@@ -4,6 +4,7 @@
 #include "gate/headers.h"
 #include "gate/request.h"
 
+#include "base/err.h"
 #include "core/token.h"
 
 #include <stdio.h>
