@@ -142,7 +142,8 @@ const struct setting settings_table[] = {
 	 .at = IN(tokens.required),
 	 .default_value = "true",
 	 .help = "Refuse a protected request that carries no token. false lets it pass, "
-		 "unprotected."},
+		 "unprotected; but a declared action always needs its token, unless it is "
+		 "natural."},
 	{.name = "tokens.header",
 	 .kind = KIND_HEADER,
 	 .at = IN(tokens.header),

@@ -44,6 +44,14 @@ struct str headers_value(const struct http_request *request, struct str name)
 	return field ? field->value : STR("");
 }
 
+bool headers_is_override(const struct http_field *field)
+{
+	return field->value.len > 0 &&
+	       (str_equal_nocase(field->name, STR("X-HTTP-Method-Override")) ||
+		str_equal_nocase(field->name, STR("X-HTTP-Method")) ||
+		str_equal_nocase(field->name, STR("X-Method-Override")));
+}
+
 /* The members of a list so far, over all its lines (RFC 9110 § 5.3): each hop adds to the end. */
 static void write_list(const struct http_request *request, struct str name, struct buf *out)
 {

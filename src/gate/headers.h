@@ -33,4 +33,7 @@ struct str headers_request_id(const struct exchange *exchange, const struct env 
 /* The value of a request header; empty when there is none. */
 struct str headers_value(const struct http_request *request, struct str name);
 
+/* Does the field ask the service to take the request for one with another method? */
+bool headers_is_override(const struct http_field *field);
+
 #endif

@@ -232,13 +232,13 @@ static bool protects_nocase(const struct settings *settings, struct str method)
 /* Would the service take this for a protected write, on the word of a header? */
 static bool overrides_method(const struct pass *pass)
 {
-	static const char *const names[] = {"X-HTTP-Method-Override", "X-HTTP-Method",
-					    "X-Method-Override"};
+	const struct http_request *request = &pass->exchange->request;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		struct str value = headers_value(&pass->exchange->request, str_from(names[i]));
+	for (size_t i = 0; i < request->field_count; i++) {
+		const struct http_field *field = &request->fields[i];
 
-		if (value.len && protects_nocase(pass->generation->settings, value))
+		if (headers_is_override(field) &&
+		    protects_nocase(pass->generation->settings, field->value))
 			return true;
 	}
 	return false;

@@ -2,31 +2,95 @@
  * Which action a request is, and what is in force for it.
  *
  * Paths are compared as the fingerprint spells them, so that an action cannot be missed by
- * writing its path another way. A path that cannot be normalised leads to no action; such a
- * write is refused further on.
+ * writing its path another way. Services read paths and methods more freely than that: a write
+ * whose path has no one spelling may be an action's there, and one whose headers ask for another
+ * method may be another action's. Where actions are declared neither goes on.
  */
 #include "gate/policy.h"
 
 #include "core/fingerprint.h"
+#include "gate/headers.h"
 
-const struct action *policy_action(const struct settings *settings, struct exchange *exchange)
+static bool is_write(struct str method)
+{
+	return !str_equal_nocase(method, STR("GET")) && !str_equal_nocase(method, STR("HEAD")) &&
+	       !str_equal_nocase(method, STR("OPTIONS")) && !str_equal_nocase(method, STR("TRACE"));
+}
+
+/* Of the actions that the path leads to the most specific one; of that method, in its case. */
+static const struct action *find(const struct settings *settings, struct str path,
+				 struct str method)
 {
 	const struct action *best = NULL;
-	struct fingerprint_error unused;
-	struct str path;
 
-	if (!settings->action_count ||
-	    path_normalise(exchange->request.parts.path, &exchange->mem, &path, &unused) != 0)
-		return NULL;
 	for (size_t i = 0; i < settings->action_count; i++) {
 		const struct action *action = &settings->actions[i];
 
-		if (str_equal(action->method, exchange->request.method) &&
+		if (str_equal(action->method, method) &&
 		    route_matches(&action->route, path, NULL) &&
 		    (!best || route_compare(&action->route, &best->route) < 0))
 			best = action;
 	}
 	return best;
+}
+
+/* Does an action of that method, in whatever case it is written, have this path? */
+static bool is_declared(const struct settings *settings, struct str path, struct str method)
+{
+	for (size_t i = 0; i < settings->action_count; i++) {
+		const struct action *action = &settings->actions[i];
+
+		if (str_equal_nocase(action->method, method) &&
+		    route_matches(&action->route, path, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Would the service, on the word of a header, take it for a write that is judged otherwise? */
+static bool is_disguised(const struct settings *settings, const struct http_request *request,
+			 struct str path, const struct action *action)
+{
+	for (size_t i = 0; i < request->field_count; i++) {
+		struct str method = request->fields[i].value;
+
+		if (!headers_is_override(&request->fields[i]) ||
+		    str_equal_nocase(method, request->method))
+			continue;
+		if (action || is_declared(settings, path, method) ||
+		    (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(method)))
+			return true;
+	}
+	return false;
+}
+
+enum problem policy_find(const struct settings *settings, struct exchange *exchange,
+			 const struct action **out_action)
+{
+	const struct http_request *request = &exchange->request;
+	bool is_denied = settings->undeclared == SETTINGS_UNDECLARED_DENY;
+	const struct action *action;
+	struct fingerprint_error unused;
+	struct str path;
+	int r;
+
+	*out_action = NULL;
+	if (!settings->action_count && !is_denied)
+		return PROBLEM_NONE;
+	r = path_normalise(request->parts.path, &exchange->mem, &path, &unused);
+	if (r < 0)
+		return PROBLEM_OVERLOADED;
+	if (r != 0 && is_write(request->method))
+		return PROBLEM_PATH_AMBIGUOUS;
+	if (r != 0)
+		path = request->parts.path;
+	action = r == 0 ? find(settings, path, request->method) : NULL;
+	if (is_disguised(settings, request, path, action))
+		return PROBLEM_METHOD_OVERRIDE;
+	if (!action && is_denied && is_write(request->method))
+		return PROBLEM_UNDECLARED;
+	*out_action = action;
+	return PROBLEM_NONE;
 }
 
 struct policy policy_of(const struct settings *settings, const struct action *action)

@@ -5,6 +5,7 @@
 #define GATE_POLICY_H
 
 #include "config/settings.h"
+#include "gate/problem.h"
 #include "net/server.h"
 
 struct policy {
@@ -17,8 +18,13 @@ struct policy {
 	const struct status_classes *statuses;
 };
 
-/* The declared action that a request's method and path lead to; NULL: none. */
-const struct action *policy_action(const struct settings *settings, struct exchange *exchange);
+/*
+ * The declared action that a request's method and path lead to, NULL: none; or, with
+ * *out_action NULL, the problem for which the request goes no further: PROBLEM_UNDECLARED,
+ * PROBLEM_PATH_AMBIGUOUS, PROBLEM_METHOD_OVERRIDE, PROBLEM_OVERLOADED.
+ */
+enum problem policy_find(const struct settings *settings, struct exchange *exchange,
+			 const struct action **out_action);
 
 struct policy policy_of(const struct settings *settings, const struct action *action);
 

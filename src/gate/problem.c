@@ -35,12 +35,16 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				    "The body, the head or the target is over a limit of this "
 				    "gate. Nothing was sent."},
 	[PROBLEM_CODING_UNKNOWN] =
-		{"coding-unknown", 415, "The content coding is not known here", ADVICE_FIX, 0,
-		 "Send the body as it is, or with gzip or deflate. Nothing was sent."},
+		{"coding-unknown", 415, "The body is in a form that is not known here", ADVICE_FIX,
+		 0,
+		 "Send the body as it is, or with gzip or deflate; the command of a declared "
+		 "action as application/json. Nothing was sent."},
 	[PROBLEM_METHOD_OVERRIDE] =
 		{"method-override", 400, "A method override is not accepted", ADVICE_FIX, 0,
 		 "A header asks the service to treat this request as a protected write. Send it "
 		 "with that method, and with a token. Nothing was sent."},
+	[PROBLEM_PATH_AMBIGUOUS] = {"request-malformed", 400, "The path is ambiguous", ADVICE_FIX,
+				    0, NULL},
 	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
 				"This gate lets only declared writes through. Nothing was sent."},
 	[PROBLEM_COMMAND_INVALID] = {"command-invalid", 422,
@@ -288,16 +292,41 @@ static void write_duration(struct buf *body, int64_t ms)
 		buf_printf(body, "%llds", seconds);
 }
 
-static void write_rules(struct buf *body, const struct settings *settings)
+static void write_protected(struct buf *body, const struct settings *settings)
 {
-	buf_append_str(body, STR("How to use tokens here\n\nThese requests are protected:"));
+	buf_append_str(body, STR("These requests are protected:"));
 	for (size_t i = 0; i < settings->protect.count; i++)
 		buf_printf(body, " %.*s", STR_ARG(settings->protect.methods[i]));
-	buf_printf(body,
-		   "; PUT and DELETE when they carry the header.\n"
-		   "The token goes into the header %.*s and is %s.\n",
+	buf_append_str(body, STR("; PUT and DELETE when they carry the header.\n"));
+}
+
+static struct str undeclared_rule(const struct settings *settings)
+{
+	switch (settings->undeclared) {
+	case SETTINGS_UNDECLARED_PASS:
+		return STR("A write that is not declared passes, and is not protected.\n");
+	case SETTINGS_UNDECLARED_DENY:
+		return STR("A write that is not declared is refused.\n");
+	default:
+		return STR("");
+	}
+}
+
+static void write_rules(struct buf *body, const struct settings *settings)
+{
+	buf_append_str(body, STR("How to use tokens here\n\n"));
+	if (settings->undeclared == SETTINGS_UNDECLARED_PROTECT)
+		write_protected(body, settings);
+	buf_printf(body, "The token goes into the header %.*s and is %s.\n",
 		   STR_ARG(settings->tokens.header),
 		   settings->tokens.required ? "required" : "optional");
+	if (settings->action_count)
+		buf_append_str(body,
+			       STR("Declared actions are protected whatever their method, "
+				   "and their commands are checked: GET /.counterfoil/actions "
+				   "lists them, with the schema of each command and the place "
+				   "of its token.\n"));
+	buf_append_str(body, undeclared_rule(settings));
 	buf_append_str(body,
 		       STR("One token is one intended action: make it once, keep it before you "
 			   "send, send it with every retry.\nAn operation that has ended is "

@@ -453,10 +453,14 @@ void status_begin(struct worker *worker, struct exchange *exchange)
 		exchange_collect(exchange, STATUS_REQUEST_MAX);
 }
 
-void status_deny(struct worker *worker, struct exchange *exchange)
+void status_refuse(struct worker *worker, struct exchange *exchange, enum problem problem)
 {
 	struct inquiry *inquiry = inquiry_new(worker, exchange);
 
 	if (inquiry)
-		answer_problem(inquiry, PROBLEM_UNDECLARED, NULL);
+		answer_problem(inquiry, problem,
+			       problem == PROBLEM_PATH_AMBIGUOUS
+				       ? "Write the path of a write without dot segments, control "
+					 "bytes and broken escapes. Nothing was sent."
+				       : NULL);
 }

@@ -6,13 +6,14 @@
 #define GATE_STATUS_H
 
 #include "gate/gate.h"
+#include "gate/problem.h"
 
 /* Does its path, however it is spelled, belong to the gate itself? */
 bool status_is_ours(struct exchange *exchange);
 
 void status_begin(struct worker *worker, struct exchange *exchange);
 
-/* Refuse a write that is not declared (undeclared: deny). */
-void status_deny(struct worker *worker, struct exchange *exchange);
+/* Refuse a request by what its head says. */
+void status_refuse(struct worker *worker, struct exchange *exchange, enum problem problem);
 
 #endif

@@ -57,12 +57,6 @@ void gate_ask(struct station *station, struct store_command *command)
 
 /* Serving. */
 
-static bool is_write(struct str method)
-{
-	return !str_equal(method, STR("GET")) && !str_equal(method, STR("HEAD")) &&
-	       !str_equal(method, STR("OPTIONS")) && !str_equal(method, STR("TRACE"));
-}
-
 /*
  * What is declared is protected, unless the service makes it idempotent by itself. Else a PUT or
  * DELETE is when it brings a token, and a protected method may go without where none is required.
@@ -89,15 +83,15 @@ static void begin(struct service *service, struct exchange *exchange)
 	const struct settings *settings = worker->generation->settings;
 	const struct http_request *request = &exchange->request;
 	const struct action *action;
+	enum problem problem;
 
 	if (status_is_ours(exchange)) {
 		status_begin(worker, exchange);
 		return;
 	}
-	action = policy_action(settings, exchange);
-	if (!action && settings->undeclared == SETTINGS_UNDECLARED_DENY &&
-	    is_write(request->method))
-		status_deny(worker, exchange);
+	problem = policy_find(settings, exchange, &action);
+	if (problem != PROBLEM_NONE)
+		status_refuse(worker, exchange, problem);
 	else if (is_protected(settings, action, request))
 		flow_begin(worker, exchange, action);
 	else

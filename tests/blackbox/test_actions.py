@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness.client import Closed, assert_problem
+from harness.client import assert_problem
 from harness.gate import Gate, command
 from harness.upstream import Hold, Upstream, answer, delayed, held
 
@@ -145,7 +145,7 @@ def test_all_faults_at_once(gate, upstream, token, mark):
     assert {'/title', '/priority', '/count', '/code', '/artifact', '/made_at', '/note',
             '/address/a~1b', '/prioritty'} <= set(faults)
     assert '/labels' in faults or '/labels/1' in faults
-    assert all(detail.endswith('.') for detail in faults.values())
+    assert all(detail.endswith(('.', '?')) for detail in faults.values())
     right = {'title': 'fine', 'address': {'a/b': True}, 'labels': ['x'], 'note': None, 'code': 'AB',
              'artifact': DIGEST, 'count': 9}
     assert send(gate, '/strict', right, token).outcome == 'created'
@@ -193,6 +193,25 @@ def test_secrets_are_not_told(gate, token, wrong):
         assert SECRET.encode() not in response.body
     assert len(faults) == 1
     assert SECRET not in '\n'.join(gate.log)
+
+
+def test_names_inside_a_secret_are_not_told(gate, token):
+    # Shows that a name inside a secret field is as secret as a value.
+    gate.secrets.add(SECRET)
+    response = send(gate, '/secrets', {'card': {SECRET: 1}}, token)
+    assert_refused(gate, response, token)
+    assert SECRET.encode() not in response.body
+
+
+def test_many_copies_in_many_spellings(gate, upstream, token, mark):
+    # Shows that copies of one command that meet each other, each written its own way, are one effect.
+    bodies = ['{"amount": %s, "currency": "%s"}' % (amount, currency)
+              for amount in ('7', '7.0', '"7"', '"7.00"', '70e-1') for currency in ('USD', 'usd', 'Usd', 'uSD')]
+    wait = [('Prefer', 'wait=10')]
+    with concurrent.futures.ThreadPoolExecutor(len(bodies)) as pool:
+        answers = list(pool.map(lambda body: send(gate, '/payments', body, token, headers=wait), bodies))
+    assert sorted(a.outcome for a in answers) == ['created'] + (len(bodies) - 1) * ['replayed']
+    assert len({a.body for a in answers}) == 1 and upstream.effects(since=mark) == 1
 
 
 def test_defaults(gate, upstream, token, mark):
@@ -382,8 +401,16 @@ def test_no_override_of_an_action(start_gate, upstream, token, mark, undeclared)
     response = gate.request('GET', '/things/1', headers=[('X-HTTP-Method-Override', 'DELETE')])
     assert_problem(response, 400, 'method-override', operation=False)
     response = gate.request('PUT', '/things/1', body=b'', headers=[('X-HTTP-Method-Override', 'DELETE')])
-    assert_problem(response, 403 if undeclared == 'deny' else 400, operation=False)
+    assert_problem(response, 400, 'method-override', operation=False)
+    response = gate.request('DELETE', '/things/1', token=token, headers=[('X-Method-Override', 'patch')])
+    assert_problem(response, 400, 'method-override', operation=False)
+    two = [('X-HTTP-Method', 'GET'), ('X-HTTP-Method', 'delete')]
+    assert_problem(gate.request('GET', '/things/1', headers=two), 400, 'method-override', operation=False)
     assert upstream.effects(since=mark) == 0
+    response = gate.request('DELETE', '/things/1', token=token, headers=[('X-Method-Override', 'DELETE')])
+    assert response.outcome == 'created'
+    elsewhere = gate.request('GET', '/else', headers=[('X-HTTP-Method-Override', 'DELETE')])
+    assert elsewhere.status == (400 if undeclared == 'deny' else 200)
 
 
 # -- what is of an action's own ----------------------------------------------------------
@@ -451,11 +478,26 @@ def test_a_larger_response_than_the_others(start_gate, upstream, token):
     assert len(first.body) == 1500000 and first.body == second.body and second.outcome == 'replayed'
 
 
+def test_a_reload_raises_what_is_kept(start_gate, upstream, token):
+    # Shows that a larger limit of an action is in force after a reload.
+    def actions(size):
+        return document(upstream, {'large': {'route': 'POST /grown', 'max_response': size, 'summary': size}})
+
+    gate = start_gate(upstream, actions('1KiB'))
+    upstream.plan('/grown', answer(201, body=b'y' * 9000000))
+    gate.reload(actions('16MiB'))
+    until(lambda: gate.get('/.counterfoil/actions').json()['actions'][0]['summary'] == '16MiB')
+    first, second = gate.post('/grown', token), gate.post('/grown', token)
+    assert len(first.body) == 9000000 and first.body == second.body and second.outcome == 'replayed'
+
+
 def test_its_retention(start_gate, upstream, token):
     # Shows that an action's operations may be forgotten sooner, and others are not.
     actions = {'short': {'route': 'POST /short', 'retention': '300ms'}}
     gate = start_gate(upstream, document(upstream, actions))
     assert gate.post('/short', token).outcome == gate.post('/long', token + '2').outcome == 'created'
+    short, long = gate.post('/short', token + '3'), gate.post('/long', token + '4')
+    assert short.one('Operation-Expires') != long.one('Operation-Expires')
     until(lambda: gate.post('/short', token).status == 410)
     assert_problem(gate.post('/short', token), 410, 'key-expired', operation=False)
     assert gate.post('/long', token + '2').outcome == 'replayed'
@@ -521,6 +563,23 @@ def test_no_body_for_the_token(gate, upstream, mark, body):
     assert response.status in (400, 422), response
     assert_problem(response, response.status, advice='fix', operation=False)
     assert upstream.effects(since=mark) == 0
+
+
+def test_a_compressed_token(gate, upstream, token, mark):
+    # Shows that the token is found in a compressed body.
+    headers = [('Content-Type', 'application/json'), ('Content-Encoding', 'gzip')]
+    packed = gzip.compress(json.dumps({'title': 'x', 'request_id': token}).encode())
+    assert gate.post('/in-body', body=packed, headers=headers).outcome == 'created'
+    assert send(gate, '/in-body', {'title': 'x', 'request_id': token}, None).outcome == 'replayed'
+    assert upstream.effects(since=mark) == 1
+
+
+def test_tokens_that_are_not_required(start_gate, upstream, token, mark):
+    # Shows that a declared action needs its token where undeclared writes do not.
+    gate = start_gate(upstream, document(upstream, {'strict': ACTIONS['strict']}, tokens={'required': False}))
+    assert_problem(send(gate, '/strict', {'title': 'abc'}, None), 400, 'key-missing', operation=False)
+    assert send(gate, '/else', {'title': 'abc'}, None).outcome is None
+    assert upstream.effects(since=mark) == 1
 
 
 def test_the_status_resource_knows_it(gate, token):
@@ -632,8 +691,17 @@ def test_schemas_take_every_good_command(gate):
 def test_the_help_page(gate):
     # Shows that the help page speaks of declared actions and of what they refuse.
     text = gate.get('/.counterfoil/help').body.decode()
-    for word in ('/.counterfoil/actions', 'command-invalid', 'reference-mutable', 'declared'):
+    for word in ('GET /.counterfoil/actions', 'command-invalid (422, fix)', 'reference-mutable (422, fix)',
+                 'Declared actions are protected', 'These requests are protected: POST PATCH;'):
         assert word in text, word
+
+
+@pytest.mark.parametrize('undeclared, rule', [('pass', 'passes, and is not protected'), ('deny', 'is refused')])
+def test_the_help_page_on_undeclared_writes(start_gate, upstream, undeclared, rule):
+    # Shows that the help page does not promise protection that the configuration takes away.
+    gate = start_gate(upstream, document(upstream, {'strict': ACTIONS['strict']}, undeclared=undeclared))
+    text = gate.get('/.counterfoil/help').body.decode()
+    assert 'A write that is not declared ' + rule in text and 'POST PATCH' not in text
 
 
 def test_the_action_is_shown(gate, token):
