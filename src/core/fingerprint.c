@@ -225,12 +225,23 @@ static int write_body(struct making *making)
 	unreachable("a body is of one of its kinds");
 }
 
+/* The tree that the caller is given refers to the text, which must then outlive this call. */
+static int keep_decoded(struct making *making)
+{
+	if (!making->command || making->decoded.len == 0)
+		return 0;
+	making->body = arena_str(making->mem, making->body);
+	return making->body.at ? 0 : FAIL_MEMORY;
+}
+
 static int add_body(struct making *making)
 {
 	const struct fingerprint_request *request = making->request;
 	int r = coding_decode(request->content_encoding, request->body, request->max_body,
 			      &making->decoded, &making->body, making->error);
 
+	if (r == 0)
+		r = keep_decoded(making);
 	if (r != 0)
 		return r;
 	if (has_command(making) &&

@@ -246,6 +246,31 @@ static void test_refusals(void **state)
 }
 
 /* Every ceiling that is too low is a failure, never a crash and never another hash. */
+/* The tree handed out for a compressed body is whole after everything else has gone. */
+static void test_a_decoded_body_is_kept(void **state)
+{
+	static const char packed[] = "\x78\x01\x01\x09\x00\xf6\xff"
+				     "{\"k\":\"v\"}"
+				     "\x0c\xf2\x02\x9c";
+	struct fingerprint_request request = example();
+	struct fingerprint_command command = {0};
+	const struct json_value *member;
+	struct fingerprint_error error;
+	struct arena mem;
+	struct hash hash;
+
+	arena_init(&mem, 1 << 20);
+	request.content_type = STR("application/json");
+	request.content_encoding = STR("deflate");
+	request.body = str_of(packed, sizeof(packed) - 1);
+	assert_int_equal(fingerprint_of(&request, &mem, &hash, &command, &error), 0);
+	assert_non_null(command.body);
+	member = json_member(command.body, STR("k"));
+	assert_non_null(member);
+	assert_true(str_equal(member->string, STR("v")));
+	arena_fini(&mem);
+}
+
 static void test_memory_runs_out(void **state)
 {
 	struct fingerprint_request request = example();
@@ -281,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_empty_bodies),
 		cmocka_unit_test(test_a_body_is_of_its_type),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_a_decoded_body_is_kept),
 		cmocka_unit_test(test_memory_runs_out),
 	};
 
