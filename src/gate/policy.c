@@ -81,7 +81,7 @@ enum problem policy_find(const struct settings *settings, struct exchange *excha
 	if (r < 0)
 		return PROBLEM_OVERLOADED;
 	if (r != 0 && is_write(request->method))
-		return PROBLEM_PATH_AMBIGUOUS;
+		return PROBLEM_REQUEST_MALFORMED;
 	if (r != 0)
 		path = request->parts.path;
 	action = r == 0 ? find(settings, path, request->method) : NULL;

@@ -21,7 +21,7 @@ struct policy {
 /*
  * The declared action that a request's method and path lead to, NULL: none; or, with
  * *out_action NULL, the problem for which the request goes no further: PROBLEM_UNDECLARED,
- * PROBLEM_PATH_AMBIGUOUS, PROBLEM_METHOD_OVERRIDE, PROBLEM_OVERLOADED.
+ * PROBLEM_REQUEST_MALFORMED, PROBLEM_METHOD_OVERRIDE, PROBLEM_OVERLOADED.
  */
 enum problem policy_find(const struct settings *settings, struct exchange *exchange,
 			 const struct action **out_action);

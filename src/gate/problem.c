@@ -43,8 +43,6 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		{"method-override", 400, "A method override is not accepted", ADVICE_FIX, 0,
 		 "A header asks the service to treat this request as a protected write. Send it "
 		 "with that method, and with a token. Nothing was sent."},
-	[PROBLEM_PATH_AMBIGUOUS] = {"request-malformed", 400, "The path is ambiguous", ADVICE_FIX,
-				    0, NULL},
 	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
 				"This gate lets only declared writes through. Nothing was sent."},
 	[PROBLEM_COMMAND_INVALID] = {"command-invalid", 422,

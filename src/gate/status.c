@@ -459,7 +459,7 @@ void status_refuse(struct worker *worker, struct exchange *exchange, enum proble
 
 	if (inquiry)
 		answer_problem(inquiry, problem,
-			       problem == PROBLEM_PATH_AMBIGUOUS
+			       problem == PROBLEM_REQUEST_MALFORMED
 				       ? "Write the path of a write without dot segments, control "
 					 "bytes and broken escapes. Nothing was sent."
 				       : NULL);

@@ -13,7 +13,7 @@ bool status_is_ours(struct exchange *exchange);
 
 void status_begin(struct worker *worker, struct exchange *exchange);
 
-/* Refuse a request by what its head says. */
+/* Refuse a request by what its head says; what is malformed is the path of a write. */
 void status_refuse(struct worker *worker, struct exchange *exchange, enum problem problem);
 
 #endif
