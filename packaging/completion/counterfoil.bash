@@ -69,7 +69,7 @@ _counterfoil_op() {
 
 _counterfoil_config() {
 	case ${words[1]-} in
-	'') _counterfoil_reply "check example" ;;
+	'') _counterfoil_reply "check example schema import-openapi" ;;
 	check)
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "--json --help"
@@ -77,6 +77,14 @@ _counterfoil_config() {
 			_counterfoil_files
 		fi
 		;;
+	import-openapi)
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--help"
+		else
+			_counterfoil_files
+		fi
+		;;
+	example | schema) _counterfoil_reply "--help" ;;
 	esac
 }
 
@@ -84,7 +92,7 @@ _counterfoil_help() {
 	case ${words[*]:1} in
 	'') _counterfoil_reply "serve sandbox op config" ;;
 	op) _counterfoil_reply "list show cancel resolve" ;;
-	config) _counterfoil_reply "check example" ;;
+	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
 

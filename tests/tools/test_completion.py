@@ -29,10 +29,12 @@ class Completion(unittest.TestCase):
 
     def test_sub_commands_and_their_options(self):
         self.assertEqual(complete('op', ''), ['list', 'show', 'cancel', 'resolve'])
-        self.assertEqual(complete('config', ''), ['check', 'example'])
+        self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
         self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'config'])
         self.assertEqual(complete('help', 'op', ''), ['list', 'show', 'cancel', 'resolve'])
+        self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
+        self.assertEqual(complete('config', 'schema', ''), ['--help'])
         self.assertEqual(complete('help', 'serve', ''), [])
 
     def test_options_do_not_hide_the_command(self):
@@ -52,8 +54,9 @@ class Completion(unittest.TestCase):
             self.assertEqual(sorted(complete('serve', '--config', 'ga', cwd=folder)),
                              ['gate.d', 'gate.yaml'])
             self.assertEqual(complete('serve', '--data', 'ga', cwd=folder), ['gate.d'])
-            self.assertEqual(sorted(complete('config', 'check', 'ga', cwd=folder)),
-                             ['gate.d', 'gate.yaml'])
+            for command in ('check', 'import-openapi'):
+                self.assertEqual(sorted(complete('config', command, 'ga', cwd=folder)),
+                                 ['gate.d', 'gate.yaml'])
 
 
 if __name__ == '__main__':

@@ -92,8 +92,7 @@ static void test_patterns(void **state)
 	static const char *const told[] = {"^[a-z]+-[0-9]{2}$", "^a\\\\.b$", "[^/]+", "a.*b",
 					   "x|y"};
 	static const char *const untold[] = {
-		"^[[:alpha:]]$", "[]a]", "[^]a]*", "[\\\\d]", "\\\\<a",
-		"a\\\\S",	 "^.$",	 "^[^a]$",
+		"^[[:alpha:]]$", "[]a]", "[^]a]*", "[\\\\d]", "\\\\<a", "a\\\\S", "^.$", "^[^a]$",
 	};
 
 	for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++) {
