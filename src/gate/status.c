@@ -15,7 +15,11 @@
 
 #include "core/fingerprint.h"
 
-enum { STATUS_HEAD_MAX = 256 * 1024, STATUS_BODY_MAX = 4 * 1024 * 1024 };
+enum {
+	STATUS_HEAD_MAX = 256 * 1024,
+	STATUS_BODY_MAX = 4 * 1024 * 1024,
+	STATUS_ACTIONS_MAX = 16 * 1024 * 1024, /* schemas of whatever a configuration can hold */
+};
 
 #define PREFIX	   "/.counterfoil"
 #define OPERATIONS PREFIX "/operations"
@@ -317,7 +321,7 @@ static void actions(struct inquiry *inquiry)
 	struct json_writer json;
 	struct buf body;
 
-	buf_init(&body, STATUS_BODY_MAX);
+	buf_init(&body, STATUS_ACTIONS_MAX);
 	json_writer_init(&json, &body);
 	json_open_object(&json);
 	json_name(&json, "actions");

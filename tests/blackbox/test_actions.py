@@ -633,6 +633,18 @@ def test_actions_are_listed(gate):
     assert 'request_id' in listed['in_body']['command']['properties']
 
 
+def test_as_many_as_a_file_can_hold(start_gate, upstream):
+    # Shows that the list of actions is whole where a file declares as much as it may.
+    quotes = 36 * '"'  # each is two bytes in JSON
+    fields = ', '.join(f"'{quotes}{n}': {{type: reference}}" for n in range(250))
+    text = (f'upstreams: {{default: {{url: "{upstream.url}"}}}}\nactions:\n' +
+            ''.join(f'  a{n}: {{route: POST /r{n}, fields: {{{fields}}}}}\n' for n in range(64)))
+    gate = start_gate(upstream, text)
+    response = gate.get('/.counterfoil/actions')
+    assert response.status == 200 and len(response.body) > 4 << 20
+    assert [len(a['command']['properties']) for a in response.json()['actions']] == 64 * [250]
+
+
 def fits(schema, value):
     """The few rules of JSON Schema that schemas of commands are made of; all that is asked here."""
     known = {'$schema', 'title', 'description', 'type', 'properties', 'required', 'additionalProperties',
@@ -710,6 +722,10 @@ def test_the_action_is_shown(gate, token):
     assert gate.operation(first.operation)['action'] == 'strict'
     until(lambda: any(line.get('action') == 'strict' and line.get('operation') == first.operation
                       for line in gate.log_lines()))
+    before = len(gate.log)
+    assert_refused(gate, send(gate, '/strict', {}, token + '2'), token + '2')
+    line = json.loads(gate.wait_log('"outcome":"refused"', since=before))
+    assert (line['action'], line['problem']) == ('strict', 'command-invalid')
 
 
 # -- reloading ---------------------------------------------------------------------------
