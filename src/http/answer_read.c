@@ -85,6 +85,17 @@ static void take_length(struct http_answer *answer, struct str value)
 	answer->length = (int64_t)length;
 }
 
+/*
+ * Chunks are undone on the way; another coding would not be, and whoever reads after us would take
+ * it for the content. Nobody asked for one (RFC 9112 § 6.1). "identity" is an old word for none.
+ */
+static void take_coding(struct http_answer *answer, struct str value)
+{
+	answer->is_refused |= answer->has_coding || (!str_equal_nocase(value, STR("chunked")) &&
+						     !str_equal_nocase(value, STR("identity")));
+	answer->has_coding = true;
+}
+
 /* A line that could be read differently by somebody else is dropped, not passed on. */
 static void take_field(struct http_answer *answer, struct str line)
 {
@@ -97,7 +108,8 @@ static void take_field(struct http_answer *answer, struct str line)
 	answer->is_refused |= ++answer->field_count > HTTP_ANSWER_FIELDS_MAX;
 	if (str_equal_nocase(name, STR("Content-Length")))
 		take_length(answer, value);
-	answer->has_coding |= str_equal_nocase(name, STR("Transfer-Encoding"));
+	else if (str_equal_nocase(name, STR("Transfer-Encoding")))
+		take_coding(answer, value);
 	http_write_field(&answer->fields, name, value);
 }
 

@@ -9,6 +9,8 @@
  *   coding   exactly "chunked", and HTTP/1.1. Others are not known: 501.
  *   single   Host, Authorization and Content-Type stand once: one reader takes the first
  *            line, another the last.
+ *   tab      none beside the value of Host, Content-Length and Transfer-Encoding: one reader
+ *            strips it (RFC 9110 § 5.5), another has it in the value.
  *   spelling gateways that turn names into variables read "Content_Length" as the real one;
  *            a name of the table below with "_" for "-" is refused.
  *   Connection  may name fields that end here, but none the service needs to see the same
@@ -35,19 +37,20 @@ struct known_field {
 	struct str name;   /* lower case */
 	bool is_single;	   /* a second line is refused */
 	bool is_essential; /* Connection must not name it */
+	bool is_bare;	   /* no tab beside its value */
 };
 
 static const struct known_field known_fields[KNOWN_COUNT] = {
-	[KNOWN_HOST] = {{"host", 4}, true, true},
-	[KNOWN_EXPECT] = {{"expect", 6}, false, false},
-	[KNOWN_CONNECTION] = {{"connection", 10}, false, false},
-	[KNOWN_CONTENT_LENGTH] = {{"content-length", 14}, true, true},
-	[KNOWN_TRANSFER_ENCODING] = {{"transfer-encoding", 17}, true, true},
-	[KNOWN_AUTHORIZATION] = {{"authorization", 13}, true, true},
-	[KNOWN_CONTENT_TYPE] = {{"content-type", 12}, true, true},
-	[KNOWN_CONTENT_ENCODING] = {{"content-encoding", 16}, false, true},
-	[KNOWN_COOKIE] = {{"cookie", 6}, false, true},
-	[KNOWN_IDEMPOTENCY_KEY] = {{"idempotency-key", 15}, false, true},
+	[KNOWN_HOST] = {{"host", 4}, true, true, true},
+	[KNOWN_EXPECT] = {{"expect", 6}, false, false, false},
+	[KNOWN_CONNECTION] = {{"connection", 10}, false, false, false},
+	[KNOWN_CONTENT_LENGTH] = {{"content-length", 14}, true, true, true},
+	[KNOWN_TRANSFER_ENCODING] = {{"transfer-encoding", 17}, true, true, true},
+	[KNOWN_AUTHORIZATION] = {{"authorization", 13}, true, true, false},
+	[KNOWN_CONTENT_TYPE] = {{"content-type", 12}, true, true, false},
+	[KNOWN_CONTENT_ENCODING] = {{"content-encoding", 16}, false, true, false},
+	[KNOWN_COOKIE] = {{"cookie", 6}, false, true, false},
+	[KNOWN_IDEMPOTENCY_KEY] = {{"idempotency-key", 15}, false, true, false},
 };
 
 /* The first field of each known name; NULL: none. */
@@ -107,6 +110,22 @@ static size_t recognise(struct str name)
 	return i;
 }
 
+/* `field` is where it was read: its line goes on to a CR. */
+static bool has_tab_beside_value(const struct http_field *field)
+{
+	const char *at = field->name.at + field->name.len + 1;
+
+	for (; at < field->value.at; at++) {
+		if (*at == '\t')
+			return true;
+	}
+	for (at = field->value.at + field->value.len; *at != '\r'; at++) {
+		if (*at == '\t')
+			return true;
+	}
+	return false;
+}
+
 static int collect(const struct http_request *request, struct known *out_known,
 		   struct http_refusal *out_refusal)
 {
@@ -119,6 +138,11 @@ static int collect(const struct http_request *request, struct known *out_known,
 		if (memchr(field->name.at, '_', field->name.len))
 			return http_refuse(out_refusal, 400,
 					   "A field name has _ where a known one has -.");
+		if (known_fields[which].is_bare && has_tab_beside_value(field))
+			return http_refuse(
+				out_refusal, 400,
+				"A tab stands beside the value of Host, Content-Length or "
+				"Transfer-Encoding; use a space.");
 		if (!out_known->field[which])
 			out_known->field[which] = field;
 		else if (known_fields[which].is_single)

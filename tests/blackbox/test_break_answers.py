@@ -182,7 +182,7 @@ def test_a_service_that_stops_in_a_long_answer(start_gate, upstream, path, token
         connection.send(build('POST', path, [('Idempotency-Key', token)], b''))
         _, headers = connection.read_head()
         began = time.monotonic()
-        assert connection.is_closed_within(8)
+        assert connection.is_closed_within(15)    # its speed is a mean over five seconds
         assert time.monotonic() - began > 0.5
     hold.release()
     assert gate.wait_state(dict(headers)['Operation-Id'], 'unknown')

@@ -237,7 +237,7 @@ def test_a_thousand_idle_connections(gate, many_files):
 @pytest.mark.long
 def test_ten_thousand_idle_connections(many_files, start_gate, upstream):
     # Shows the same for ten thousand, and that their files are given back.
-    if many_files < 21000:
+    if many_files < 11000:    # a process may have that many
         pytest.skip(f'only {many_files} files may be open')
     gate = start_gate(upstream)
     files = gate.open_files()

@@ -99,6 +99,12 @@ REFUSED = {
     'blank in Host': head(b'Content-Length: 0', host=b'Host: gate test\r\n'),
     'path in Host': head(b'Content-Length: 0', host=b'Host: gate.test/x\r\n'),
     'list in Host': head(b'Content-Length: 0', host=b'Host: gate.test, other.test\r\n'),
+    'tab before Host': head(b'Content-Length: 0', host=b'Host:\t gate.test\r\n'),
+    'tab after Host': head(b'Content-Length: 0', host=b'Host: gate.test \t\r\n'),
+    'tab before a length': head(b'Content-Length:\t0'),
+    'tab after a length': head(b'Content-Length: 0\t'),
+    'tab before a coding': head(b'Transfer-Encoding:\tchunked') + b'0\r\n\r\n',
+    'tab after a coding': head(b'Transfer-Encoding: chunked\t') + b'0\r\n\r\n',
     'user in Host': head(b'Content-Length: 0', host=b'Host: a@gate.test\r\n'),
     # chunks
     'chunk size of letters': chunk(b'zz\r\n12345\r\n0\r\n\r\n'),

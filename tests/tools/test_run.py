@@ -1,7 +1,8 @@
 """Shows that tools/run starts the practice API and the gate, and leaves nothing behind.
 
 The program is a stand-in that keeps to the words of the command line: `sandbox` answers
-/effects, `serve` answers /readyz on its admin address, and both write down their ends.
+/effects, `serve` answers /readyz on its admin address. Both say where they are, and write down
+their ends.
 """
 import os
 import pathlib
@@ -21,7 +22,8 @@ if command == os.environ.get('BROKEN'):
 if command == 'serve':
     assert options['--upstream'] == 'http://' + os.environ['SANDBOX'], options
     assert options['--data'] and options['--listen'] == os.environ['LISTEN'], options
-    print('the gate is at', options['--listen'], flush=True)
+name = 'the gate' if command == 'serve' else 'the API'
+print(name, 'is at', options['--listen'], flush=True)
 class Answer(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         known = self.path == ('/effects' if command == 'sandbox' else '/readyz')
@@ -45,6 +47,11 @@ def free_address():
         return f'127.0.0.1:{unused.getsockname()[1]}'
 
 
+def heed_interrupts():
+    """As in a terminal: bash cannot trap a signal that is ignored when it starts (nohup, `&`)."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -60,7 +67,8 @@ class Run(unittest.TestCase):
         environment = {**os.environ, 'LISTEN': free_address(), 'ADMIN': free_address(),
                        'SANDBOX': free_address(), 'ENDS': str(self.ends), **environment}
         run = subprocess.Popen([RUN, self.program], stdout=subprocess.PIPE, text=True,
-                               stderr=subprocess.PIPE, env=environment)
+                               stderr=subprocess.PIPE, env=environment,
+                               preexec_fn=heed_interrupts)
         self.addCleanup(run.stderr.close)
         self.addCleanup(run.stdout.close)
         self.addCleanup(run.kill)

@@ -119,6 +119,24 @@ static void what_could_be_misread_is_no_answer(void **state)
 	assert_refused("HTTP/1.1 103 Hints\nContent-Length: x\n\n");
 }
 
+static void another_coding_than_chunks_is_no_answer(void **state)
+{
+	struct http_answer answer;
+
+	(void)state;
+	assert_refused("HTTP/1.1 200 OK\nTransfer-Encoding: gzip\n\n");
+	assert_refused("HTTP/1.1 200 OK\nTransfer-Encoding: gzip, chunked\n\n");
+	assert_refused("HTTP/1.1 200 OK\nTransfer-Encoding: chunked, chunked\n\n");
+	assert_refused(
+		"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\nTransfer-Encoding: chunked\n\n");
+	assert_int_equal(read_lines(&answer, "HTTP/1.1 200 OK\nTransfer-Encoding: Chunked\n\n"),
+			 HTTP_ANSWER_WHOLE);
+	http_answer_fini(&answer);
+	assert_int_equal(read_lines(&answer, "HTTP/1.1 200 OK\nTransfer-Encoding: identity\n\n"),
+			 HTTP_ANSWER_WHOLE);
+	http_answer_fini(&answer);
+}
+
 static void lines_that_are_no_fields_are_passed_over(void **state)
 {
 	struct http_answer answer;
@@ -163,6 +181,7 @@ int main(void)
 		cmocka_unit_test(trailers_are_dropped),
 		cmocka_unit_test(a_status_line_is_one_or_there_is_no_answer),
 		cmocka_unit_test(what_could_be_misread_is_no_answer),
+		cmocka_unit_test(another_coding_than_chunks_is_no_answer),
 		cmocka_unit_test(lines_that_are_no_fields_are_passed_over),
 		cmocka_unit_test(fields_and_bytes_have_a_maximum),
 	};
