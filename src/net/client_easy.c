@@ -97,6 +97,8 @@ static void set_fixed(CURL *easy, const struct client *client)
 	SET(easy, CURLOPT_WRITEFUNCTION, on_data);
 	SET(easy, CURLOPT_READFUNCTION, on_body_wanted);
 	SET(easy, CURLOPT_PREREQFUNCTION, before_sending);
+	SET(easy, CURLOPT_OPENSOCKETFUNCTION, client_socket_open);
+	SET(easy, CURLOPT_OPENSOCKETDATA, (void *)(uintptr_t)client);
 	SET(easy, CURLOPT_CLOSESOCKETFUNCTION, client_socket_closed);
 	SET(easy, CURLOPT_CLOSESOCKETDATA, (void *)(uintptr_t)client);
 }

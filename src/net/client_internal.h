@@ -42,7 +42,8 @@ struct client {
 
 /* Have the loop watch what the multi handle wants watched. Both are there. */
 void client_watch_init(struct client *client);
-/* For easy handles, whose `owner` is the client: the socket's watch goes with it. */
+/* For easy handles, whose `owner` is the client: the socket's watch comes and goes with it. */
+curl_socket_t client_socket_open(void *owner, curlsocktype purpose, struct curl_sockaddr *address);
 int client_socket_closed(void *owner, curl_socket_t socket);
 
 /* An easy handle with all fixed options; NULL without memory. */

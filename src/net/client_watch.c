@@ -10,14 +10,17 @@
 #include "base/err.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { WATCHES_FIRST = 64 };
 
 /*
- * A socket that libcurl watches, until it closes it. Between two requests on one connection
- * libcurl lets go of it; the poll stays as it is then, since the next request wants the same
- * again, and two system calls each time would be the price of tidiness.
+ * A socket that libcurl watches. A connection is opened and closed through our own callbacks, so
+ * its watch lives as long as it does: between two requests libcurl lets go of it, but the poll
+ * stays as it is, since the next request wants the same again, and two system calls each time
+ * would be the price of tidiness. Any other socket (its resolver's) is closed behind our back:
+ * that watch ends when libcurl lets go, or it would take the place of whoever gets the number next.
  */
 struct watch {
 	uv_poll_t poll;
@@ -25,6 +28,7 @@ struct watch {
 	curl_socket_t socket;
 	int events;   /* polled for; 0: stopped */
 	bool is_idle; /* libcurl has let go of it */
+	bool is_connection;
 };
 
 static void kick(struct client *client, curl_socket_t socket, int what)
@@ -103,6 +107,13 @@ static struct watch *watch_of(const struct client *client, curl_socket_t socket)
 	return (size_t)socket < client->watch_room ? client->watches[socket] : NULL;
 }
 
+static void watch_end(struct watch *watch)
+{
+	uv_poll_stop(&watch->poll);
+	watch->client->watches[watch->socket] = NULL;
+	uv_close((uv_handle_t *)&watch->poll, free_watch);
+}
+
 static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, void *unused)
 {
 	struct client *client = owner;
@@ -111,8 +122,10 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, vo
 		(what & CURL_POLL_IN ? UV_READABLE : 0) | (what & CURL_POLL_OUT ? UV_WRITABLE : 0);
 
 	if (what == CURL_POLL_REMOVE) {
-		if (watch)
+		if (watch && watch->is_connection)
 			watch->is_idle = true;
+		else if (watch)
+			watch_end(watch);
 		return 0;
 	}
 	if (!watch)
@@ -126,16 +139,30 @@ static int on_socket(CURL *easy, curl_socket_t socket, int what, void *owner, vo
 	return uv_poll_start(&watch->poll, events, on_poll) == 0 ? 0 : -1;
 }
 
-int client_socket_closed(void *owner, curl_socket_t socket)
+curl_socket_t client_socket_open(void *owner, curlsocktype purpose, struct curl_sockaddr *address)
 {
 	struct client *client = owner;
-	struct watch *watch = watch_of(client, socket);
+	int fd = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			address->protocol);
+	struct watch *watch;
 
-	if (watch) {
-		uv_poll_stop(&watch->poll);
-		client->watches[socket] = NULL;
-		uv_close((uv_handle_t *)&watch->poll, free_watch);
+	if (fd < 0)
+		return CURL_SOCKET_BAD;
+	watch = watch_new(client, fd);
+	if (!watch) {
+		close(fd);
+		return CURL_SOCKET_BAD;
 	}
+	watch->is_connection = watch->is_idle = true;
+	return fd;
+}
+
+int client_socket_closed(void *owner, curl_socket_t socket)
+{
+	struct watch *watch = watch_of(owner, socket);
+
+	if (watch)
+		watch_end(watch);
 	return close(socket);
 }
 

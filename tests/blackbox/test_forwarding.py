@@ -210,3 +210,16 @@ def test_browsers_may_read_the_operations_headers(gate, upstream, path, token):
             assert name in exposed, response
     silent = gate.post(path, token + '-2', headers=origin)
     assert silent.all('Access-Control-Expose-Headers') == []
+
+
+def test_a_name_that_was_looked_up(start_gate, upstream, path, token):
+    # Shows that looking a name up leaves nothing behind that takes a later client's place.
+    gate = start_gate(upstream, config('http://no-such-host.invalid:9', threads=1))
+    for n in range(3):
+        assert gate.post(path, f'{token}-{n}', timeout=40).outcome == 'not_sent'
+    connections = [gate.connect(timeout=5) for _ in range(20)]
+    for connection in connections:
+        connection.send(b'GET /.counterfoil/help HTTP/1.1\r\nHost: gate.test\r\n\r\n')
+        assert connection.read_response().status == 200
+    for connection in connections:
+        connection.close()
