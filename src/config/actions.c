@@ -245,7 +245,7 @@ static int read_pattern(struct reading *reading, const struct setting *setting,
 
 	if (!pattern || !text.at)
 		return fail(FAIL_MEMORY);
-	r = pattern_compile(text, &pattern->regex, detail);
+	r = pattern_compile(text, &pattern->matcher, detail);
 	if (r == PATTERN_WRONG) {
 		value_report(
 			reading, setting, node->place,
@@ -258,7 +258,7 @@ static int read_pattern(struct reading *reading, const struct setting *setting,
 	pattern->next = settings->patterns;
 	settings->patterns = pattern;
 	field->pattern_text = text;
-	field->pattern = &pattern->regex;
+	field->pattern = &pattern->matcher;
 	return 0;
 }
 

@@ -174,7 +174,7 @@ bool import_pattern(struct str pattern, struct buf *out)
 {
 	struct translation t = {.text = pattern, .out = out};
 	char detail[PATTERN_DETAIL_MAX];
-	regex_t regex;
+	struct matcher matcher;
 	int r;
 
 	while (!t.is_hopeless && t.at < pattern.len)
@@ -182,8 +182,8 @@ bool import_pattern(struct str pattern, struct buf *out)
 	if (t.is_hopeless || out->len == 0 || buf_append_byte(out, '\0') != 0)
 		return false;
 	out->len--;
-	r = pattern_compile(buf_str(out), &regex, detail);
+	r = pattern_compile(buf_str(out), &matcher, detail);
 	if (r == 0)
-		regfree(&regex);
+		matcher_fini(&matcher);
 	return r == 0;
 }

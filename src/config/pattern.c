@@ -147,7 +147,8 @@ static const char *why_not(struct str text)
 	return walk.wrong;
 }
 
-int pattern_compile(struct str text, regex_t *out_regex, char out_detail[PATTERN_DETAIL_MAX])
+int pattern_compile(struct str text, struct matcher *out_matcher,
+		    char out_detail[PATTERN_DETAIL_MAX])
 {
 	const char *wrong = why_not(text);
 	int r;
@@ -156,11 +157,11 @@ int pattern_compile(struct str text, regex_t *out_regex, char out_detail[PATTERN
 		snprintf(out_detail, PATTERN_DETAIL_MAX, "%s", wrong);
 		return PATTERN_WRONG;
 	}
-	r = regcomp(out_regex, text.at, REG_EXTENDED | REG_NOSUB);
+	r = matcher_init(out_matcher, text.at);
 	if (r == REG_ESPACE)
 		return fail(FAIL_MEMORY);
 	if (r == 0)
 		return 0;
-	regerror(r, out_regex, out_detail, PATTERN_DETAIL_MAX);
+	regerror(r, &out_matcher->regex, out_detail, PATTERN_DETAIL_MAX);
 	return PATTERN_WRONG;
 }

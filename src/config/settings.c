@@ -36,7 +36,7 @@ void settings_free(struct settings *settings)
 		return;
 	for (struct settings_pattern *pattern = settings->patterns; pattern;
 	     pattern = pattern->next)
-		regfree(&pattern->regex);
+		matcher_fini(&pattern->matcher);
 	arena_fini(&settings->mem);
 	free(settings);
 }

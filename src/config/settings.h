@@ -102,7 +102,7 @@ enum settings_undeclared {
 
 /* A compiled regular expression, which holds memory of its own. */
 struct settings_pattern {
-	regex_t regex;
+	struct matcher matcher;
 	struct settings_pattern *next;
 };
 

@@ -8,11 +8,11 @@
 #ifndef CORE_ACTION_H
 #define CORE_ACTION_H
 
+#include "core/matcher.h"
 #include "core/outcome.h"
 #include "core/route.h"
 #include "json/json.h"
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,7 +47,7 @@ struct action_field {
 	bool has_minimum_length, has_maximum_length;
 	size_t minimum_length, maximum_length;
 	struct str pattern_text; /* POSIX extended, as written; empty: none */
-	const regex_t *pattern;	 /* compiled; over bytes, anywhere unless anchored */
+	struct matcher *pattern; /* compiled; over bytes, anywhere unless anchored */
 
 	/* integer, decimal, money (in the unit of the field) */
 	const struct json_number *minimum, *maximum; /* NULL: none */

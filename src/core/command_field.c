@@ -77,19 +77,33 @@ static size_t count_characters(struct str text)
  * Matching sees the text up to its first NUL; one with a NUL inside matches nothing, lest the
  * part behind it go unseen.
  */
-static int matches(struct reading *reading, const regex_t *pattern, struct str text, bool *out_does)
+static int matches(struct reading *reading, struct matcher *pattern, struct str text,
+		   bool *out_does)
 {
 	struct str copy = arena_str(reading->mem, text);
-	int r;
 
 	if (!copy.at)
 		return FAIL_MEMORY;
 	*out_does = false;
 	if (str_find(text, '\0') < text.len)
 		return 0;
-	r = regexec(pattern, copy.at, 0, NULL, 0);
-	*out_does = r == 0;
-	return r == REG_ESPACE ? FAIL_MEMORY : 0;
+	return matcher_ask(pattern, copy, out_does);
+}
+
+/* May the text be held against the pattern? Strangers write both its length and their number. */
+static int check_matching(struct reading *reading, const struct spot *spot, struct str text)
+{
+	if (text.len > MATCHER_TEXT_MAX)
+		return fault_tell(reading, spot, NULL,
+				  "Expected a string of at most %d bytes, as it is held against a "
+				  "pattern",
+				  MATCHER_TEXT_MAX);
+	reading->matching_cost += matcher_cost(spot->field->pattern, text.len);
+	if (reading->matching_cost > MATCHER_COST_MAX)
+		return fault_tell(reading, spot, NULL,
+				  "The command has too much text that is held against patterns; "
+				  "send less of it");
+	return 0;
 }
 
 static int check_pattern(struct reading *reading, const struct spot *spot,
@@ -97,9 +111,13 @@ static int check_pattern(struct reading *reading, const struct spot *spot,
 {
 	char shown[SHOWN_SIZE];
 	bool does = true;
-	int r = 0;
+	int r;
 
-	if (spot->field->pattern)
+	/* A trial is of a choice, and only what has matched is compared with those. */
+	if (!spot->field->pattern || !reading->faults)
+		return 0;
+	r = check_matching(reading, spot, text);
+	if (r == 0)
 		r = matches(reading, spot->field->pattern, text, &does);
 	if (r != 0 || does)
 		return r;

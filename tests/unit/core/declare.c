@@ -28,7 +28,7 @@ static void forget_fields(struct action_field *fields, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		if (fields[i].pattern)
-			regfree((regex_t *)(uintptr_t)fields[i].pattern);
+			matcher_fini(fields[i].pattern);
 		forget_fields(fields[i].fields, fields[i].field_count);
 	}
 }
@@ -71,13 +71,13 @@ static const struct json_number *number_of(const struct json_value *object, cons
 	return value ? &value->number : NULL;
 }
 
-static const regex_t *compile(struct str pattern, struct arena *mem)
+static struct matcher *compile(struct str pattern, struct arena *mem)
 {
-	regex_t *compiled = arena_alloc(mem, sizeof(*compiled));
+	struct matcher *compiled = arena_alloc(mem, sizeof(*compiled));
 	struct str copy = arena_str(mem, pattern);
 
 	assert_non_null(compiled);
-	assert_int_equal(regcomp(compiled, copy.at, REG_EXTENDED | REG_NOSUB), 0);
+	assert_int_equal(matcher_init(compiled, copy.at), 0);
 	return compiled;
 }
 

@@ -212,6 +212,57 @@ static void test_patterns(void **state)
 		      "{\"s\":\"abc\"}");
 }
 
+/* {"s": ["aaa…!", …]}: of so many texts, each so long. */
+static void read_texts(const char *pattern, size_t count, size_t len, struct trial *trial)
+{
+	struct buf body;
+
+	begin(trial, pattern);
+	buf_init(&body, 1 << 20);
+	buf_append_str(&body, STR("{\"s\":["));
+	for (size_t i = 0; i < count; i++) {
+		buf_append_str(&body, i ? STR(",\"") : STR("\""));
+		for (size_t at = 1; at < len; at++)
+			buf_append_byte(&body, 'a');
+		buf_append_str(&body, STR("!\""));
+	}
+	buf_append(&body, "]}", 3);
+	assert_false(body.is_spoiled);
+	read_body(trial, buf_str(&body).at);
+	buf_fini(&body);
+}
+
+static void expect_detail(const struct trial *trial, const char *words)
+{
+	assert_int_equal(trial->result, COMMAND_REFUSED);
+	assert_true(trial->faults.count > 0);
+	if (!strstr(trial->faults.faults[trial->faults.count - 1].detail, words))
+		fail_msg("%s", trial->faults.faults[trial->faults.count - 1].detail);
+}
+
+/* The time that matching takes is bounded, whatever is sent. */
+static void test_much_matching(void **state)
+{
+	static const char unanchored[] =
+		"{\"s\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"
+		"\"[a-z]+$\"}}}";
+	static const char anchored[] =
+		"{\"s\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"
+		"\"^[a-z]+!$\"}}}";
+	struct trial trial;
+
+	(void)state;
+	read_texts(unanchored, 1, 20000, &trial);
+	expect_detail(&trial, "at most 8192 bytes");
+	end(&trial);
+	read_texts(unanchored, 20, 4000, &trial);
+	expect_detail(&trial, "too much text");
+	end(&trial);
+	read_texts(anchored, 100, 8000, &trial);
+	assert_int_equal(trial.result, 0);
+	end(&trial);
+}
+
 static void test_bounds(void **state)
 {
 	static const char fields[] = "{\"n\":{\"type\":\"decimal\",\"min\":0.5,\"max\":1e1}}";
@@ -538,18 +589,19 @@ static void test_little_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_body),	     cmocka_unit_test(test_without_fields),
-		cmocka_unit_test(test_types),	     cmocka_unit_test(test_presence),
-		cmocka_unit_test(test_defaults),     cmocka_unit_test(test_server_assigned),
-		cmocka_unit_test(test_strings),	     cmocka_unit_test(test_patterns),
-		cmocka_unit_test(test_bounds),	     cmocka_unit_test(test_choices),
-		cmocka_unit_test(test_money),	     cmocka_unit_test(test_currencies),
-		cmocka_unit_test(test_money_bounds), cmocka_unit_test(test_money_in_lists),
-		cmocka_unit_test(test_references),   cmocka_unit_test(test_nested),
-		cmocka_unit_test(test_unknown),	     cmocka_unit_test(test_long_unknown),
-		cmocka_unit_test(test_every_fault),  cmocka_unit_test(test_many_faults),
-		cmocka_unit_test(test_secrets),	     cmocka_unit_test(test_shown_values),
-		cmocka_unit_test(test_token),	     cmocka_unit_test(test_little_memory),
+		cmocka_unit_test(test_body),	       cmocka_unit_test(test_without_fields),
+		cmocka_unit_test(test_types),	       cmocka_unit_test(test_presence),
+		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_server_assigned),
+		cmocka_unit_test(test_strings),	       cmocka_unit_test(test_patterns),
+		cmocka_unit_test(test_much_matching),  cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_choices),	       cmocka_unit_test(test_money),
+		cmocka_unit_test(test_currencies),     cmocka_unit_test(test_money_bounds),
+		cmocka_unit_test(test_money_in_lists), cmocka_unit_test(test_references),
+		cmocka_unit_test(test_nested),	       cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_long_unknown),   cmocka_unit_test(test_every_fault),
+		cmocka_unit_test(test_many_faults),    cmocka_unit_test(test_secrets),
+		cmocka_unit_test(test_shown_values),   cmocka_unit_test(test_token),
+		cmocka_unit_test(test_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
