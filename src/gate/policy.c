@@ -10,6 +10,7 @@
 
 #include "core/fingerprint.h"
 #include "gate/headers.h"
+#include "gate/query.h"
 
 static bool is_write(struct str method)
 {
@@ -47,18 +48,33 @@ static bool is_declared(const struct settings *settings, struct str path, struct
 	return false;
 }
 
-/* Would the service, on the word of a header, take it for a write that is judged otherwise? */
-static bool is_disguised(const struct settings *settings, const struct http_request *request,
+/* Would a request that the service takes to have that method be judged otherwise? */
+static bool is_judged_otherwise(const struct settings *settings, const struct http_request *request,
+				struct str path, const struct action *action, struct str method)
+{
+	if (str_equal_nocase(method, request->method))
+		return false;
+	return action || is_declared(settings, path, method) ||
+	       (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(method));
+}
+
+/* Would the service, on the word of a header or of the query, take it for another method's? */
+static bool is_disguised(const struct settings *settings, struct exchange *exchange,
 			 struct str path, const struct action *action)
 {
-	for (size_t i = 0; i < request->field_count; i++) {
-		struct str method = request->fields[i].value;
+	const struct http_request *request = &exchange->request;
+	struct str query = request->parts.query, name, method;
 
-		if (!headers_is_override(&request->fields[i]) ||
-		    str_equal_nocase(method, request->method))
-			continue;
-		if (action || is_declared(settings, path, method) ||
-		    (settings->undeclared == SETTINGS_UNDECLARED_DENY && is_write(method)))
+	for (size_t i = 0; i < request->field_count; i++) {
+		if (headers_is_override(&request->fields[i]) &&
+		    is_judged_otherwise(settings, request, path, action, request->fields[i].value))
+			return true;
+	}
+	if (str_find(query, '=') == query.len)
+		return false;
+	while (query_next(&query, &exchange->mem, &name, &method)) {
+		if (method.len > 0 && str_equal(name, STR("_method")) &&
+		    is_judged_otherwise(settings, request, path, action, method))
 			return true;
 	}
 	return false;
@@ -85,7 +101,7 @@ enum problem policy_find(const struct settings *settings, struct exchange *excha
 	if (r != 0)
 		path = request->parts.path;
 	action = r == 0 ? find(settings, path, request->method) : NULL;
-	if (is_disguised(settings, request, path, action))
+	if (is_disguised(settings, exchange, path, action))
 		return PROBLEM_METHOD_OVERRIDE;
 	if (!action && is_denied && is_write(request->method))
 		return PROBLEM_UNDECLARED;

@@ -41,8 +41,8 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		 "action as application/json. Nothing was sent."},
 	[PROBLEM_METHOD_OVERRIDE] =
 		{"method-override", 400, "A method override is not accepted", ADVICE_FIX, 0,
-		 "A header asks the service to treat this request as a protected write. Send it "
-		 "with that method, and with a token. Nothing was sent."},
+		 "A header or the query asks the service to treat this request as a protected "
+		 "write. Send it with that method, and with a token. Nothing was sent."},
 	[PROBLEM_UNDECLARED] = {"undeclared", 403, "This write is not declared", ADVICE_STOP, 0,
 				"This gate lets only declared writes through. Nothing was sent."},
 	[PROBLEM_COMMAND_INVALID] = {"command-invalid", 422,

@@ -31,6 +31,27 @@ static bool decode(struct str text, struct arena *mem, struct str *out)
 	return true;
 }
 
+static void decode_if_escaped(struct str *text, struct arena *mem)
+{
+	if (str_find(*text, '%') < text->len)
+		(void)decode(*text, mem, text);
+}
+
+bool query_next(struct str *query, struct arena *mem, struct str *out_name, struct str *out_value)
+{
+	struct str pair;
+	size_t equals;
+
+	if (!str_split(query, '&', &pair))
+		return false;
+	equals = str_find(pair, '=');
+	*out_name = str_of(pair.at, equals);
+	*out_value = str_from_index(pair, equals + 1);
+	decode_if_escaped(out_name, mem);
+	decode_if_escaped(out_value, mem);
+	return true;
+}
+
 /* The value as it is written. */
 static bool find_raw(struct str query, struct str name, struct str *out_raw)
 {

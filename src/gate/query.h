@@ -28,4 +28,10 @@ const char *query_list(struct str query, bool may_choose_account, struct arena *
 bool query_operation_path(struct str path, struct str prefix, struct operation_id *out_id,
 			  struct str *out_verb);
 
+/*
+ * Take the next pair off *query, name and value without their percent escapes, in `mem` then; what
+ * is broken stays as it is written. False: there is none.
+ */
+bool query_next(struct str *query, struct arena *mem, struct str *out_name, struct str *out_value);
+
 #endif

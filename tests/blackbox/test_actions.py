@@ -404,6 +404,11 @@ def test_no_override_of_an_action(start_gate, upstream, token, mark, undeclared)
     assert_problem(response, 400, 'method-override', operation=False)
     response = gate.request('DELETE', '/things/1', token=token, headers=[('X-Method-Override', 'patch')])
     assert_problem(response, 400, 'method-override', operation=False)
+    response = gate.request('GET', '/things/1', headers=[('X_HTTP_Method_Override', 'DELETE')])
+    assert_problem(response, 400, 'method-override', operation=False)
+    for query in ('_method=DELETE', 'a=b&%5fmethod=%44elete', '_method=get&_method=delete'):
+        response = gate.request('PUT', f'/things/1?{query}', body=b'')
+        assert_problem(response, 400, 'method-override', operation=False)
     two = [('X-HTTP-Method', 'GET'), ('X-HTTP-Method', 'delete')]
     assert_problem(gate.request('GET', '/things/1', headers=two), 400, 'method-override', operation=False)
     assert upstream.effects(since=mark) == 0
