@@ -82,29 +82,61 @@ static void take_statuses(struct reading *reading, struct action_draft *draft)
 	}
 }
 
-/* Is the member that the first part of a JSON pointer names declared? */
-static bool has_field_at(const struct action *action, struct str pointer)
+static const struct action_field *find_field(const struct action_field *fields, size_t count,
+					     struct str name)
 {
-	struct str first = str_from_index(pointer, 1);
-
-	first.len = str_find(first, '/');
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (str_equal(action->fields[i].name, first))
-			return true;
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal(fields[i].name, name))
+			return &fields[i];
 	}
-	return false;
+	return NULL;
 }
 
-/* The token itself need not be declared, what lies around it must be. */
-static bool is_inside(struct str pointer)
+/* NULL: that declared field may be, or hold, what the pointer leads on to. */
+static const char *why_not_token(const struct action_field *field, bool is_last)
 {
-	return str_find(str_from_index(pointer, 1), '/') + 1 < pointer.len;
+	if (field->is_secret)
+		return "leads to a secret field, and tokens are shown to people";
+	if (is_last && field->type != FIELD_STRING && field->type != FIELD_ANY)
+		return "leads to a field that is no string, so no command could have a token";
+	if (!is_last && field->type != FIELD_OBJECT && field->type != FIELD_ARRAY &&
+	    field->type != FIELD_ANY)
+		return "leads into a field that is no object, so no command could have a token";
+	return NULL;
+}
+
+/*
+ * The token itself need not be declared, what lies around it must be. What is in an array, or in
+ * an object of which nothing more is declared, is not looked at.
+ */
+static const char *why_no_way(const struct action *action)
+{
+	const struct action_field *fields = action->fields;
+	size_t count = action->field_count;
+	bool keeps_unknown = action->keeps_unknown;
+	struct str rest = str_from_index(action->token_pointer, 1), name;
+
+	while (str_split(&rest, '/', &name)) {
+		const struct action_field *field = find_field(fields, count, name);
+		const char *why = field ? why_not_token(field, rest.len == 0) : NULL;
+
+		if (!field && !keeps_unknown && rest.len > 0)
+			return "leads into a field that is not declared, so every command with a "
+			       "token would be refused";
+		if (why || !field || field->type != FIELD_OBJECT || !field->fields)
+			return why;
+		fields = field->fields;
+		count = field->field_count;
+		keeps_unknown = field->keeps_unknown;
+	}
+	return NULL;
 }
 
 static void check_token_in_body(struct reading *reading, struct action_draft *draft)
 {
 	const struct action *action = &draft->action;
 	bool is_escaped = str_find(action->token_pointer, '~') < action->token_pointer.len;
+	const char *why;
 
 	if (!is_given(draft, "token.pointer")) {
 		report_add(reading->report, place_of(draft, "token.from"),
@@ -114,13 +146,11 @@ static void check_token_in_body(struct reading *reading, struct action_draft *dr
 	}
 	if (is_refused(draft, "token.pointer") || !knows_fields(draft))
 		return;
-	if (action->has_fields && !action->keeps_unknown && !is_escaped &&
-	    is_inside(action->token_pointer) && !has_field_at(action, action->token_pointer))
-		report_add(
-			reading->report, place_of(draft, "token.pointer"),
-			"declare it below fields, with type: object",
-			"token.pointer leads into a field that is not declared, so every command "
-			"with a token would be refused");
+	why = action->has_fields && !is_escaped ? why_no_way(action) : NULL;
+	if (why)
+		report_add(reading->report, place_of(draft, "token.pointer"),
+			   "lead it to a string that is not secret, through fields of type object",
+			   "token.pointer %s", why);
 }
 
 static void check_token(struct reading *reading, struct action_draft *draft)
