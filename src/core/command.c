@@ -194,27 +194,40 @@ const struct action_field *record_field(const struct record *record, struct str 
 	return NULL;
 }
 
+static int refuse_absent(struct reading *reading, const struct spot *above,
+			 const struct record *record, const struct action_field *field)
+{
+	struct spot spot;
+
+	if (reading->faults && reading->faults->count == COMMAND_FAULTS_MAX) {
+		reading->faults->left_out++;
+		return COMMAND_REFUSED;
+	}
+	spot = spot_below(above, record, field, field->name);
+	return fault_tell(reading, &spot, NULL, "This field is required (%s)",
+			  field_type_name(field->type));
+}
+
 /* *out_value is NULL where nothing of it belongs to the command. */
 static int read_field(struct reading *reading, const struct spot *above,
 		      const struct record *record, const struct action_field *field,
 		      struct json_value **out_value)
 {
-	struct spot spot = spot_below(above, record, field, field->name);
 	struct json_value *given = json_member(record->object, field->name);
+	struct spot spot;
 	int r;
 
 	*out_value = NULL;
-	if (!given && field->default_value) {
+	/* An array may have very many objects in which fields are absent: first what is quick. */
+	if (!given && !field->default_value)
+		return field->is_required ? refuse_absent(reading, above, record, field) : 0;
+	spot = spot_below(above, record, field, field->name);
+	if (!given) {
 		given = arena_alloc(reading->mem, sizeof(*given));
 		if (!given)
 			return FAIL_MEMORY;
 		*given = *field->default_value;
 	}
-	if (!given && field->is_required)
-		return fault_tell(reading, &spot, NULL, "This field is required (%s)",
-				  field_type_name(field->type));
-	if (!given)
-		return 0;
 	r = read_value(reading, &spot, given, out_value);
 	if (field->is_server_assigned || is_token(&spot))
 		*out_value = NULL;
