@@ -56,7 +56,7 @@ static bool is_action_name(struct str name)
 		    (i == 0 || !((c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-')))
 			return false;
 	}
-	return name.len > 0 && name.len <= ACTION_NAME_MAX;
+	return name.len > 0 && name.len <= ACTION_NAME_MAX && !action_is_named_like_method(name);
 }
 
 static int read_action(struct reading *reading, struct node *key)
@@ -67,7 +67,8 @@ static int read_action(struct reading *reading, struct node *key)
 
 	if (!is_action_name(key->text)) {
 		report_add(reading->report, key->place,
-			   "write 1 to 64 letters, digits, `.`, `_` or `-`, a letter first",
+			   "write 1 to 64 letters, digits, `.`, `_` or `-`, a letter first and not "
+			   "capitals alone",
 			   "`%s` cannot be the name of an action", quote(shown, key->text));
 		return 0;
 	}

@@ -238,7 +238,8 @@ static void find_name(const struct document *document, struct operation_node *op
 
 	if (id && id->kind == NODE_SCALAR)
 		add_text(operation->name, &len, id->text, '_');
-	if (len == 0) {
+	if (action_is_named_like_method(str_of(operation->name, len))) {
+		len = 0;
 		for (size_t i = 0; i < operation->method.len; i++)
 			add_char(operation->name, &len, ascii_lower(operation->method.at[i]));
 		add_char(operation->name, &len, '.');

@@ -27,3 +27,14 @@ bool field_type_from(struct str name, enum field_type *out_type)
 	}
 	return false;
 }
+
+bool action_is_named_like_method(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.at[i];
+
+		if ((c < 'A' || c > 'Z') && c != '-' && c != '_')
+			return false;
+	}
+	return true;
+}

@@ -87,6 +87,12 @@ struct action {
 	int64_t retention_ms;	       /* 0: the settings' */
 };
 
+/*
+ * Is `name` one that a method could have? An action's name stands in the fingerprint where
+ * undeclared requests have their method, so it must not be.
+ */
+bool action_is_named_like_method(struct str name);
+
 const char *field_type_name(enum field_type type);
 bool field_type_from(struct str name, enum field_type *out_type);
 

@@ -98,10 +98,11 @@ static void writes_become_actions(void **state)
 		    "    post: {operationId: create order!, summary: 'Make {one}'}\n"
 		    "  /orders/{order-id}:\n"
 		    "    put: {operationId: create order?}\n"
-		    "    patch: {}\n"
+		    "    patch: {operationId: PATCH}\n"
 		    "    delete: {}\n",
 	       &imported);
 	assert_int_equal(imported.settings->action_count, 4);
+	assert_non_null(settings_action(imported.settings, STR("patch.orders.order-id")));
 	assert_string_equal(imported.settings->upstreams[0].url.text.at, "https://shop.test/api");
 	action = settings_action(imported.settings, STR("create_order"));
 	assert_string_equal(action->method.at, "POST");
