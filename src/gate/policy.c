@@ -64,18 +64,20 @@ static bool is_disguised(const struct settings *settings, struct exchange *excha
 {
 	const struct http_request *request = &exchange->request;
 	struct str query = request->parts.query, name, method;
+	bool is_named = false;
 
 	for (size_t i = 0; i < request->field_count; i++) {
 		if (headers_is_override(&request->fields[i]) &&
 		    is_judged_otherwise(settings, request, path, action, request->fields[i].value))
 			return true;
 	}
-	if (str_find(query, '=') == query.len)
-		return false;
 	while (query_next(&query, &exchange->mem, &name, &method)) {
-		if (method.len > 0 && str_equal(name, STR("_method")) &&
-		    is_judged_otherwise(settings, request, path, action, method))
+		if (method.len == 0 || !str_equal(name, STR("_method")))
+			continue;
+		/* Which of two counts is anybody's guess; and looking for very many takes long. */
+		if (is_named || is_judged_otherwise(settings, request, path, action, method))
 			return true;
+		is_named = true;
 	}
 	return false;
 }

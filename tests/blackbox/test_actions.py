@@ -406,7 +406,8 @@ def test_no_override_of_an_action(start_gate, upstream, token, mark, undeclared)
     assert_problem(response, 400, 'method-override', operation=False)
     response = gate.request('GET', '/things/1', headers=[('X_HTTP_Method_Override', 'DELETE')])
     assert_problem(response, 400, 'method-override', operation=False)
-    for query in ('_method=DELETE', 'a=b&%5fmethod=%44elete', '_method=get&_method=delete'):
+    for query in ('_method=DELETE', 'a=b&%5fmethod=%44elete', '_method=get&_method=delete',
+                  '_method=put&_method=put'):
         response = gate.request('PUT', f'/things/1?{query}', body=b'')
         assert_problem(response, 400, 'method-override', operation=False)
     two = [('X-HTTP-Method', 'GET'), ('X-HTTP-Method', 'delete')]
