@@ -83,6 +83,15 @@ static void complain(struct checking *checking, const char *key, const char *men
 	checking->draft->is_wrong = true;
 }
 
+/* What lies in a secret is one: its default and its choices are shown to nobody either. */
+static void make_secret(struct action_field *fields, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		fields[i].is_secret = true;
+		make_secret(fields[i].fields, fields[i].field_count);
+	}
+}
+
 static void put_together(struct checking *checking)
 {
 	const struct field_draft *draft = checking->draft;
@@ -97,6 +106,8 @@ static void put_together(struct checking *checking)
 	field->fields = draft->fields.fields;
 	field->field_count = draft->fields.count;
 	field->keeps_unknown = draft->unknown_fields == DRAFT_KEEP;
+	if (field->is_secret)
+		make_secret(field->fields, field->field_count);
 	if (field->type == FIELD_OBJECT && !is_given(checking, "fields") &&
 	    !is_given(checking, "unknown_fields"))
 		field->keeps_unknown = true;

@@ -469,6 +469,8 @@ static int check_choices(struct reading *reading, const struct spot *spot,
 		if (is_equal)
 			return 0;
 	}
+	if (spot->is_secret)
+		return fault_tell(reading, spot, NULL, "Expected one of its declared values");
 	list_choices(spot->field, known, sizeof(known));
 	return fault_tell(reading, spot, given, "Expected one of %s", known);
 }

@@ -4,7 +4,8 @@
  * Draft 2020-12, from the same declaration that command_read() goes by. The two must not differ
  * in one direction: what the schema refuses, command_read() refuses. So a pattern is handed on
  * only where POSIX and ECMA-262 read it alike (else it is in the description), and an amount is
- * allowed as number and as text. A secret field is writeOnly, and its default stays untold.
+ * allowed as number and as text. A secret field is writeOnly, and its default and choices stay
+ * untold.
  *
  * Depth: one C call a declared level, like the reading.
  */
@@ -224,7 +225,7 @@ static void write_field(struct json_writer *json, const struct record *beside,
 	write_size(json, "maxItems", is_array && field->has_maximum_length, field->maximum_length);
 	write_number(json, "minimum", field->minimum);
 	write_number(json, "maximum", field->maximum);
-	if (field->choices)
+	if (field->choices && !field->is_secret)
 		write_choices(json, beside, field);
 	if (field->default_value && !field->is_secret)
 		write_value(json, "default", field->default_value);

@@ -130,12 +130,14 @@ static void fields_hold_their_rules(void **state)
 		"      free: {type: object}\n"
 		"      tight: {type: object, fields: {x: {type: boolean, default: false}}}\n"
 		"      list: {type: array, items: {type: string}, min_items: 1, max_items: 2}\n"
+		"      card: {type: object, secret: true, fields: {o: {type: object, fields: {\n"
+		"        pin: {type: string, default: '1'}}}}}\n"
 		"      loose: {type: array}\n");
 	const struct action *a = &settings->actions[0];
 	int64_t number;
 	bool does;
 
-	assert_int_equal(a->field_count, 12);
+	assert_int_equal(a->field_count, 13);
 	assert_true(field(a, "name")->is_required && field(a, "name")->is_secret);
 	assert_true(field(a, "name")->has_minimum_length && field(a, "name")->has_maximum_length);
 	assert_int_equal(field(a, "name")->maximum_length, 9);
@@ -156,6 +158,7 @@ static void fields_hold_their_rules(void **state)
 	assert_true(field(a, "cost")->is_major && !field(a, "fee")->is_major);
 	assert_string_equal(field(a, "fee")->currency.at, "EUR");
 	assert_true(field(a, "made")->is_server_assigned);
+	assert_true(field(a, "card")->fields[0].fields[0].is_secret);
 	assert_true(field(a, "free")->keeps_unknown && !field(a, "tight")->keeps_unknown);
 	assert_int_equal(field(a, "tight")->fields[0].default_value->type, JSON_FALSE);
 	assert_int_equal(field(a, "list")->field_count, 1);

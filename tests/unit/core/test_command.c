@@ -504,6 +504,8 @@ static void test_secrets(void **state)
 {
 	expect_untold("{\"s\":{\"type\":\"string\",\"secret\":true,\"max_length\":3}}",
 		      "{\"s\":\"hush\"}");
+	check_fault("{\"s\":{\"type\":\"string\",\"secret\":true,\"enum\":[\"hush\"]}}",
+		    "{\"s\":\"x\"}", "/s", "Expected one of its declared values.");
 	expect_untold("{\"s\":{\"type\":\"string\",\"secret\":true,\"pattern\":\"^x\"}}",
 		      "{\"s\":\"hush\"}");
 	expect_untold("{\"s\":{\"type\":\"string\",\"secret\":true,\"enum\":[\"x\"]}}",

@@ -83,6 +83,8 @@ static void test_scalars(void **state)
 	expect_field("{\"type\":\"any\"}", "{}");
 	expect_field("{\"type\":\"string\",\"server_assigned\":true}",
 		     "{\"readOnly\":true,\"type\":\"string\"}");
+	expect_field("{\"type\":\"string\",\"secret\":true,\"enum\":[\"hush\"]}",
+		     "{\"type\":\"string\",\"writeOnly\":true}");
 	expect_field("{\"type\":\"string\",\"secret\":true,\"default\":\"hush\"}",
 		     "{\"type\":\"string\",\"writeOnly\":true}");
 }
