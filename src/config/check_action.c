@@ -255,6 +255,18 @@ static void check_routes(struct reading *reading, const struct action_draft *lat
 	}
 }
 
+/* What the gate answers itself never comes to an action. */
+static void check_own_paths(struct reading *reading, const struct action_draft *draft)
+{
+	const struct route *route = &draft->action.route;
+
+	if (route->count > 0 && !route->segments[0].is_parameter &&
+	    str_equal(route->segments[0].text, STR(".counterfoil")))
+		report_add(reading->report, place_of(draft, "route"),
+			   "move it to another path of the service",
+			   "the route is below /.counterfoil, which the gate answers itself");
+}
+
 static void put_together(struct action_draft *draft)
 {
 	struct action *action = &draft->action;
@@ -269,6 +281,7 @@ static void check_action(struct reading *reading, struct action_draft *draft)
 {
 	put_together(draft);
 	find_upstream(reading, draft);
+	check_own_paths(reading, draft);
 	if (draft->action.method.len > 0)
 		check_routes(reading, draft);
 	if (is_given(draft, "unknown_fields") && !draft->action.has_fields)

@@ -248,6 +248,7 @@ static const struct {
 	{"  A_B: {}", 4, 3, "cannot be the name of an action", NULL},
 	{"  M-SEARCH: {}", 4, 3, "cannot be the name of an action", NULL},
 	{"  .b: {}", 4, 3, "cannot be the name of an action", NULL},
+	{"  b: {route: POST /%2Ecounterfoil/b}", 4, 14, "which the gate answers itself", NULL},
 	{"  b: {route: GET /b}", 4, 14, "`GET`, which does not write", NULL},
 	{"  b: {route: 'PO ST /b'}", 4, 14, "cannot be read", NULL},
 	{"  b: {route: \"P\\\"ST /b\"}", 4, 14, "which is not a method", NULL},
