@@ -83,6 +83,8 @@ struct settings_upstream {
 	struct str ca_file;	    /* PEM roots to trust; empty: the system's */
 	bool verify;		    /* check its certificate and name */
 	uint32_t max_connections;   /* connections open to it at once, over all threads */
+	struct str downstream_key;  /* the header in which it honours one; or empty */
+	int64_t downstream_key_ms;  /* how long it remembers one */
 };
 
 /* An address or a range of them. */
@@ -137,6 +139,14 @@ struct settings {
 		int64_t max_wait_ms;   /* longest `Prefer: wait` */
 		uint32_t max_waiters;  /* requests that wait at once, over the whole gate */
 	} tokens;
+
+	struct {
+		uint32_t max_waiting;	/* queued operations of the dispatcher's, over the whole gate */
+		uint32_t concurrency;	/* sendings of the dispatcher's at once, an upstream */
+		uint32_t attempts;	/* sendings that did not arrive before it is failed */
+		int64_t first_pause_ms; /* after the first of those; it doubles */
+		int64_t max_pause_ms;	/* up to here */
+	} outbox;
 
 	struct {
 		size_t max_body;	  /* bytes of a protected request's body */

@@ -38,3 +38,15 @@ bool action_is_named_like_method(struct str name)
 	}
 	return true;
 }
+
+bool action_may_resend(const struct action *action)
+{
+	return action->is_natural || action->downstream_key.header.len ||
+	       action->downstream_key.field.len;
+}
+
+bool action_keeps_request(const struct action *action)
+{
+	return action->is_outbox || (action->lock.count && action->lock.is_queue) ||
+	       action->probe.get.len || action_may_resend(action);
+}

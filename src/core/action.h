@@ -11,6 +11,7 @@
 #include "core/matcher.h"
 #include "core/outcome.h"
 #include "core/route.h"
+#include "core/rule.h"
 #include "json/json.h"
 
 #include <stdbool.h>
@@ -85,7 +86,24 @@ struct action {
 	int64_t timeout_ms;	       /* 0: the upstream's */
 	size_t max_body, max_response; /* bytes; 0: the settings' */
 	int64_t retention_ms;	       /* 0: the settings' */
+
+	struct rule_unique unique;
+	struct rule_lock lock;
+	struct rule_budget budget;
+	struct rule_opens_budget opens_budget;
+	struct rule_response response;
+	struct rule_downstream_key downstream_key; /* its own, or its upstream's */
+	struct rule_inquiry probe;
+	struct rule_inquiry lookup;
+	struct rule_inbox inbox;
+	bool is_outbox; /* dispatch: outbox; sent by the dispatcher, whoever waits */
 };
+
+/* May the same operation be sent again without a second effect, once it is unknown? */
+bool action_may_resend(const struct action *action);
+
+/* May the gate have to send it, or ask after it, when its caller has gone? Then its request is kept. */
+bool action_keeps_request(const struct action *action);
 
 /*
  * Is `name` one that a method could have? An action's name stands in the fingerprint where

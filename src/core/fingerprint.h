@@ -56,6 +56,9 @@ struct fingerprint_request {
 struct fingerprint_command {
 	const struct json_value
 		*body; /* of JSON: as it was sent, in the request's memory; or NULL */
+	const struct json_value
+		*command; /* its canonical tree, where fields are declared; or NULL */
+	struct str path;  /* normalised */
 	struct command_faults faults; /* with FINGERPRINT_COMMAND */
 };
 

@@ -11,6 +11,12 @@
  *   - an answer that reports what exists reports only what is durable;
  *   - a command that fails changes nothing, and harms none of its neighbours;
  *   - two operations never share (account, token); the first claim wins;
+ *   - of the operations with one identity (rule_facts.unique), whose time is not over, at most one
+ *     has not failed and is not cancelled; of those with one lock, at most one is running or
+ *     unknown, but for one that lost it by force; what is spent of a budget by those that have not
+ *     failed is never more than was opened. All three are decided inside the claim's transaction;
+ *   - a lock is free when its holder has ended or is queued again, and not before, whatever
+ *     restarts; those that wait for it get it in the order of their claims;
  *   - a move that core/operation.h does not have is refused (STORE_LOST).
  * Can fail: the disk is full or broken (FAIL_STORE: nothing changed); the commit was asked
  * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; a claim's id
@@ -22,11 +28,10 @@
 
 #include "base/arena.h"
 #include "base/env.h"
-#include "base/hash.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "core/operation.h"
-#include "core/outcome.h"
+#include "core/rule_facts.h"
+#include "store/record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +44,8 @@ enum {
 	STORE_LIST_MAX = 200,	 /* operations in one page */
 	STORE_SCAN_MAX = 8192,	 /* operations looked at for one page */
 	STORE_PURGE_MAX = 256,	 /* records, and tombstones, forgotten by one command */
+	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
+	STORE_WAITERS_LISTED = 20,
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -50,57 +57,16 @@ enum {
 			      `operation` says where it is */
 	STORE_RETRY_REFUSED = 5, /* claim: retry_of names no failed or cancelled operation of this
 				    account; `operation` is the one named, its state 0 if none */
-};
 
-/* The upstream's answer, as it is replayed. */
-struct store_answer {
-	int status;	    /* 0: none was recorded */
-	bool is_kept;	    /* headers and body are whole; else only what follows is */
-	struct str headers; /* "Name: value\r\n" lines, end-to-end ones only */
-	struct str body;
-	uint64_t length;    /* of the body, also when it is not kept */
-	struct hash digest; /* SHA-256 of the body */
-};
-
-/* One operation as the ledger has it. */
-struct store_operation {
-	struct operation_id id;
-	struct str account;
-	struct str token;
-	struct hash fingerprint;
-	struct str method;
-	struct str path;     /* without the query */
-	struct str action;   /* declared action; empty: none */
-	struct str upstream; /* its name in the configuration */
-	struct str retry_of; /* id text of the failed one that this retries; or empty */
-	enum operation_state state;
-	uint32_t epoch;	    /* grows each time it is picked up for sending; see claim_epoch() */
-	uint32_t attempts;  /* recorded so far, also those no longer kept */
-	int64_t created_ms; /* Unix time */
-	int64_t updated_ms;
-	int64_t expires_ms;    /* a terminal one may be forgotten from then on */
-	struct str reference;  /* what the service calls the effect; or empty */
-	struct str reason;     /* why it was resolved, cancelled or failed by the gate; or empty */
-	struct str decided_by; /* who resolved or cancelled it; or empty */
-	struct store_answer answer;
-};
-
-/* One request that carried the token, or one thing an operator did. */
-struct store_attempt {
-	int64_t at_ms;	      /* never before the operation's creation: the store sees to it */
-	enum outcome outcome; /* 0: under way */
-	struct str agent;     /* who, inside the account; or empty */
-	struct str task;      /* the workflow's own ids; or empty */
-	struct str step;
-	struct str request_id;
-	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known to have failed */
-};
-
-/* What is learned about an attempt when it has its number already. */
-struct store_amendment {
-	struct operation_id id;
-	uint32_t attempt_number;
-	int delivered; /* 0 or 1 */
+	/* claim, by the rules of its action: nothing was recorded, the token is still free; but for
+	 * a queued operation that was to be picked up, which stays as it is. */
+	STORE_REUSED = 6,	   /* another operation has its identity; `operation` and its answer */
+	STORE_LOCKED = 7,	   /* `operation` is who holds, or is before us; `view` the lock */
+	STORE_VERSION = 8,	   /* the lock's version is another: `view.lock_version` */
+	STORE_OVER_BUDGET = 9,	   /* `view` says what there is and what is used */
+	STORE_NO_BUDGET = 10,	   /* nobody opened it */
+	STORE_OTHER_CURRENCY = 11, /* `view.currency` is its own */
+	STORE_FULL = 12,	   /* waiting_max operations wait to be sent already */
 };
 
 enum store_kind {
@@ -110,7 +76,13 @@ enum store_kind {
 	STORE_NOTE,   /* record an attempt of operation.id; lazy: durable with a later batch or
 			 within a second. See store_note() */
 	STORE_AMEND,  /* whether an attempt's answer was delivered; lazy. See store_amend() */
-	STORE_FIND,   /* one operation, by id or by account and token, with answer and attempts */
+	STORE_TAKE,   /* pick up queued operations that are due, for the dispatcher */
+	STORE_DUE,    /* unknown operations that are due, for the reconciler; they stay unknown */
+	STORE_POSTPONE, /* when the gate sees to an open one next, and what it learned just now */
+	STORE_RELEASE, /* take the lock away from an operation by force */
+	STORE_LOCKS,  /* locks that are held or waited for */
+	STORE_FIND,   /* one operation, by id or by account and token, with answer, attempts, view
+			 and whoever retried it */
 	STORE_LIST,   /* a page, newest first */
 	STORE_PURGE,  /* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
@@ -143,6 +115,49 @@ struct store_command {
 	bool by_id;	  /* find: by operation.id; operation.account limits it unless empty */
 	bool may_pick_up; /* claim: a queued one with this fingerprint becomes running */
 	bool did_pick_up; /* out, claim done: it was there before, and is now ours */
+
+	/*
+	 * in: claim: what its rules say; `request` if it is to be kept; operation.is_dispatched,
+	 * and operation.state QUEUED where nothing but the dispatcher sends it (due at once).
+	 * A claim whose lock is taken and that queues for it is done (0) with the state queued, due
+	 * when its turn comes; operation.is_dispatched must be set for it. retention_ms is at least
+	 * rules.unique_ms where it has an identity, and only a failure's is plain_retention_ms.
+	 * out: claim done: fence, if it holds a lock.
+	 */
+	struct rule_facts rules;
+	struct store_request request; /* in: claim; out: a find by id, where one is kept */
+	uint64_t fence;
+	size_t waiting_max; /* claim: queued operations of the dispatcher's; 0: no limit */
+	int64_t plain_retention_ms; /* claim, settle, move: of a failed or cancelled one; 0: as any */
+
+	/*
+	 * in: settle, move, postpone: when the gate sees to it next if it then is unknown, or queued
+	 * and the dispatcher's (Unix time; 0: never by itself). INT64_MAX in a postpone: given up.
+	 * in: settle, move: `opens` is whose budget a success opens (all zero: none), with the
+	 * amount that its claim recorded. The first that opens one wins.
+	 * out: settle, move, release, claim: some operation has become due, now or later: the
+	 * dispatcher, or the reconciler, looks again.
+	 */
+	int64_t next_ms;
+	struct hash opens;
+	bool makes_due;
+
+	/*
+	 * take: operation.upstream (its name), `limit` (to STORE_ERRANDS_MAX), attempt (as it is
+	 * recorded for each). Those whose turn has come and whose lock is free and, where they
+	 * expect one, of their version; each is running then, epoch and attempt its own. One whose version
+	 * has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
+	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known).
+	 */
+	struct store_errand *errands;
+	size_t errand_count;
+	int64_t due_ms;
+
+	struct store_lock *locks; /* out, locks: `lock_count` (in: limit), held ones first */
+	size_t lock_count;
+	struct store_rule_view view;   /* out: find; claims that the rules refused; release */
+	struct operation_id *retries;  /* out, find: operations that name this one as retry_of */
+	size_t retry_count;	       /* STORE_WAITERS_LISTED at most */
 	enum operation_event event; /* settle, move */
 	bool any_epoch;		    /* move: whatever the epoch */
 	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */

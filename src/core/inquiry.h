@@ -1,0 +1,35 @@
+/*
+ * What the answer to a question says: it is there, it is not, or nobody can tell.
+ *
+ * Doubt is the rule: a status that the declaration does not name, a body that cannot be read,
+ * an absence that is not certain, two that match.
+ */
+#ifndef CORE_INQUIRY_H
+#define CORE_INQUIRY_H
+
+#include "core/rule.h"
+
+enum inquiry_verdict {
+	INQUIRY_FOUND,	/* once */
+	INQUIRY_ABSENT, /* certain, if it is late enough: see rule_inquiry.settle_ms */
+	INQUIRY_DOUBT,
+};
+
+/*
+ * Judge one answer. A pointer found_at that ends in /0 (or any index) means one of a list: a
+ * list of two or more is doubt. With INQUIRY_FOUND *out_found is the value (NULL where the
+ * body is not JSON and found_at is the whole) and *out_body its canonical text, in `mem`. *out_why
+ * is a constant sentence for the operation's history, always set.
+ */
+enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
+				   struct str content_type, struct str body, struct arena *mem,
+				   struct json_value **out_found, struct str *out_body,
+				   const char **out_why);
+
+/*
+ * The pause before try `tries` + 1: `first_ms` doubled with each, at most `max_ms`, then moved by
+ * up to a quarter either way by `random`. At least 1.
+ */
+int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random);
+
+#endif

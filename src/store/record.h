@@ -1,0 +1,133 @@
+/*
+ * What the store keeps, as plain data: operations, their answers and attempts, the requests that
+ * the gate may have to send by itself, the locks they hold.
+ */
+#ifndef STORE_RECORD_H
+#define STORE_RECORD_H
+
+#include "base/hash.h"
+#include "base/str.h"
+#include "core/money.h"
+#include "core/operation.h"
+#include "core/outcome.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The upstream's answer, as it is replayed. */
+struct store_answer {
+	int status;	    /* 0: none was recorded */
+	bool is_kept;	    /* headers and body are whole; else only what follows is */
+	struct str headers; /* "Name: value\r\n" lines, end-to-end ones only */
+	struct str body;
+	uint64_t length;    /* of the body, also when it is not kept */
+	struct hash digest; /* SHA-256 of the body */
+};
+
+/* One operation as the ledger has it. */
+struct store_operation {
+	struct operation_id id;
+	struct str account;
+	struct str token;
+	struct hash fingerprint;
+	struct str method;
+	struct str path;     /* without the query */
+	struct str action;   /* declared action; empty: none */
+	struct str upstream; /* its name in the configuration */
+	struct str retry_of; /* id text of the failed one that this retries; or empty */
+	enum operation_state state;
+	uint32_t epoch;	    /* grows each time it is picked up for sending; see claim_epoch() */
+	uint32_t attempts;  /* recorded so far, also those no longer kept */
+	int64_t created_ms; /* Unix time */
+	int64_t updated_ms;
+	int64_t expires_ms;    /* a terminal one may be forgotten from then on */
+	bool is_dispatched; /* while queued it is the dispatcher's to send, not an attempt's */
+	uint32_t tries;	    /* sendings, and questions once it was unknown, in a row */
+	int64_t sent_ms;    /* when it was first picked up for sending; 0: never */
+	int64_t due_ms;	    /* when the gate sees to it by itself; 0: it does not, INT64_MAX: it
+			       waits for a lock, or has given up */
+	struct str probe;      /* the question of its probe, template_fill()ed; or empty */
+	struct str reference;  /* what the service calls the effect; or empty */
+	struct str resource;   /* the URL or path of what it made; or empty */
+	struct str reason;     /* why it was resolved, cancelled or failed by the gate; or empty */
+	struct str decided_by; /* who resolved or cancelled it; or empty */
+	struct store_answer answer;
+};
+
+/* A request that is kept until its operation has ended. No method: none is. */
+struct store_request {
+	struct str method;
+	struct str target;  /* path and query, as it came */
+	struct str headers; /* "Name: value\r\n" lines, as they go upstream, but for what each
+			       sending adds (downstream key, fencing number) */
+	struct str body;    /* as it came */
+	bool has_body;
+	struct str lookup; /* the question of its look-up, template_fill()ed; or empty */
+};
+
+/* Whose doing something was. The numbers are stored; they never change. */
+enum store_actor {
+	ACTOR_CALLER = 0,
+	ACTOR_DISPATCHER = 1,
+	ACTOR_RECONCILER = 2,
+	ACTOR_OPERATOR = 3,
+};
+
+/* One request that carried the token, or one thing that the gate or an operator did. */
+struct store_attempt {
+	int64_t at_ms;	      /* never before the operation's creation: the store sees to it */
+	enum outcome outcome; /* 0: under way */
+	struct str agent;     /* who, inside the account; or empty */
+	struct str task;      /* the workflow's own ids; or empty */
+	struct str step;
+	struct str request_id;
+	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known to have failed */
+	enum store_actor by;
+	struct str note; /* what was learned, or why; or empty */
+};
+
+/* What is learned about an attempt when it has its number already. */
+struct store_amendment {
+	struct operation_id id;
+	uint32_t attempt_number;
+	int delivered; /* 0 or 1 */
+};
+
+/* A lock and who is in it. */
+struct store_lock {
+	struct str account;
+	struct str name; /* "environment=production service=web" */
+	uint64_t version; /* successes so far */
+	uint64_t fence;	  /* how often it has been taken */
+	bool is_held;
+	struct operation_id holder;
+	enum operation_state holder_state;
+	int64_t since_ms; /* it is held */
+	struct operation_id *waiters; /* `waiter_count` of them, in their order */
+	size_t waiter_count;	      /* listed: STORE_WAITERS_LISTED at most */
+	size_t waiting;		      /* all of them */
+};
+
+/* What the rules have to do with one operation, for whoever reads about it. */
+struct store_rule_view {
+	bool has_unique, has_lock, has_budget, opens_budget;
+	int64_t unique_until_ms;
+	struct str lock_name;
+	bool holds_lock;
+	bool waits_for_lock;
+	uint64_t fence;	     /* of its last sending */
+	uint64_t lock_version;
+	struct operation_id holder; /* of the lock; zero: nobody */
+	char currency[4];    /* of the budget it spends from */
+	int64_t spends, budget_total, budget_used; /* minor units */
+};
+
+/* An operation that is the gate's own to see to. */
+struct store_errand {
+	struct store_operation operation; /* without its answer */
+	struct store_request request;
+	uint32_t attempt_number; /* of the sending that has begun; 0: none has */
+	uint64_t fence;		 /* of its lock; 0: it has none */
+};
+
+#endif
