@@ -31,8 +31,9 @@ static void write_comment(FILE *out, int indent, const char *text)
 /* Has any setting of the section a value to write? Else its heading is a comment, too. */
 static bool section_is_live(struct str section)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
+	const struct setting *setting;
+
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		struct str name = str_from(setting->name);
 
 		if (name.len > section.len && name.at[section.len] == '.' &&
@@ -192,6 +193,7 @@ static bool is_of_action(const struct setting *setting)
 
 void settings_write_example(FILE *out)
 {
+	const struct setting *setting;
 	struct str section = STR("");
 	int indent = 0;
 
@@ -203,9 +205,7 @@ void settings_write_example(FILE *out)
 	      "MB\n"
 	      "# or GB. Check a file with `counterfoil config check FILE`.\n\n",
 	      out);
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
-
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		if (setting->kind == KIND_LATER || is_of_action(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {

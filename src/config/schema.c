@@ -169,8 +169,8 @@ static bool is_written(struct str section, size_t index, struct str child)
 	struct str other;
 
 	for (size_t i = 0; i < index; i++) {
-		if (is_below(section, str_from(settings_table[i].name), &other) &&
-		    settings_table[i].kind != KIND_LATER && str_equal(other, child))
+		if (is_below(section, str_from(setting_at(i)->name), &other) &&
+		    setting_at(i)->kind != KIND_LATER && str_equal(other, child))
 			return true;
 	}
 	return false;
@@ -178,12 +178,13 @@ static bool is_written(struct str section, size_t index, struct str child)
 
 static void write_required(struct json_writer *json, struct str section)
 {
+	const struct setting *setting;
 	bool is_open = false;
 
-	for (size_t i = 0; i < settings_table_size; i++) {
-		struct str name = str_from(settings_table[i].name), child;
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		struct str name = str_from(setting->name), child;
 
-		if (!settings_table[i].is_required || !is_below(section, name, &child) ||
+		if (!setting->is_required || !is_below(section, name, &child) ||
 		    section.len + 1 + child.len != name.len)
 			continue;
 		if (!is_open) {
@@ -214,13 +215,15 @@ static void write_child(struct json_writer *json, const char *section, struct st
 
 static void write_properties(struct json_writer *json, const char *section)
 {
+	const struct setting *setting;
+
 	json_name(json, "properties");
 	json_open_object(json);
-	for (size_t i = 0; i < settings_table_size; i++) {
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		struct str child;
 
-		if (settings_table[i].kind == KIND_LATER ||
-		    !is_below(str_from(section), str_from(settings_table[i].name), &child) ||
+		if (setting->kind == KIND_LATER ||
+		    !is_below(str_from(section), str_from(setting->name), &child) ||
 		    is_written(str_from(section), i, child))
 			continue;
 		json_name_str(json, child);

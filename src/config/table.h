@@ -53,8 +53,12 @@ struct setting {
 	bool is_required;
 };
 
-extern const struct setting settings_table[];
-extern const size_t settings_table_size;
+/* The settings in the order in which people read about them; NULL past the last one. */
+const struct setting *setting_at(size_t index);
+
+/* Its part about actions, for table.c. */
+extern const struct setting setting_action_rows[];
+extern const size_t setting_action_row_count;
 
 #define UPSTREAM_PREFIX "upstreams.*."
 #define ACTION_PREFIX	"actions.*."
