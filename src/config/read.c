@@ -357,8 +357,7 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 	}
 }
 
-/* An item that is one value; else it has been reported. */
-static bool is_item(struct reading *reading, const struct setting *setting, const struct node *item)
+bool read_is_item(struct reading *reading, const struct setting *setting, const struct node *item)
 {
 	char mend[MEND_MAX];
 
@@ -371,7 +370,7 @@ static bool is_item(struct reading *reading, const struct setting *setting, cons
 	return false;
 }
 
-static bool is_repeated(const struct node *list, const struct node *item)
+bool read_is_repeated(const struct node *list, const struct node *item)
 {
 	for (const struct node *other = list->first; other != item; other = other->next) {
 		if (other->kind == NODE_SCALAR && str_equal(other->text, item->text))
@@ -402,11 +401,11 @@ static int read_methods(struct reading *reading, const struct setting *setting,
 	if (!methods)
 		return fail(FAIL_MEMORY);
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
 		if (value_method(item->text, &refusal) != 0) {
 			report_item(reading, setting, item, &refusal);
-		} else if (is_repeated(node, item)) {
+		} else if (read_is_repeated(node, item)) {
 			report_item(reading, setting, item, &repeated);
 		} else {
 			methods[count] = arena_str(&settings->mem, item->text);
@@ -426,12 +425,12 @@ static void read_statuses(struct reading *reading, const struct setting *setting
 
 	memset(member, 0, 8 * sizeof(*member));
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
 		if (!read_number(reading, setting, item, value_count,
 				 "write numbers, like [429, 503]", &status))
 			continue;
-		if (is_repeated(node, item))
+		if (read_is_repeated(node, item))
 			report_item(reading, setting, item, &repeated);
 		status_class_add(member, (int)status);
 	}
@@ -449,11 +448,11 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 	if (!networks)
 		return fail(FAIL_MEMORY);
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
 		if (value_network(item->text, &networks[count], &refusal) != 0)
 			report_item(reading, setting, item, &refusal);
-		else if (is_repeated(node, item))
+		else if (read_is_repeated(node, item))
 			report_item(reading, setting, item, &repeated);
 		else
 			count++;

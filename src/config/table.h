@@ -29,7 +29,7 @@ enum setting_kind {
 	KIND_FIELDS,   /* struct field_list */
 	KIND_ITEM,     /* struct field_list of one, without a name */
 	KIND_VALUE,    /* const struct json_value * */
-	KIND_VALUES,   /* struct action_field: its choices */
+	KIND_VALUES,   /* struct value_list */
 	KIND_PATTERN,  /* struct action_field: its pattern */
 	KIND_NUMBER,   /* const struct json_number * */
 	KIND_LATER,    /* nothing: known, and not in this build */
@@ -90,6 +90,11 @@ struct field_list {
 	size_t count;
 };
 
+struct value_list {
+	const struct json_value **values; /* NULL: not given */
+	size_t count;
+};
+
 /* An action as the file says it, before it has been put together. */
 struct action_draft {
 	struct action action;
@@ -102,6 +107,18 @@ struct action_draft {
 enum draft_unknown { DRAFT_REFUSE, DRAFT_KEEP };
 enum draft_token { DRAFT_HEADER, DRAFT_BODY };
 
+/* Where the setting of that path ("token.from") stands; else where the action's name does. */
+struct place draft_place(const struct action_draft *draft, const char *path);
+
+/* Does the file say it? */
+bool draft_gives(const struct action_draft *draft, const char *path);
+
+/* Was its value reported? Then nothing is said of what follows from it. */
+bool draft_is_refused(const struct action_draft *draft, const char *path);
+
+/* The file says which fields it has, and they could be read. For actions that are put together. */
+bool draft_knows_fields(const struct action_draft *draft);
+
 /* The same of a field. */
 struct field_draft {
 	struct action_field field;
@@ -110,6 +127,7 @@ struct field_draft {
 	int unknown_fields;
 	uint32_t min_length, max_length, min_items, max_items;
 	struct str currency;
+	struct value_list choices;
 	struct field_list fields;
 	const struct node *map; /* its rules in the file */
 	bool is_wrong;
@@ -155,6 +173,12 @@ int read_actions(struct reading *reading, struct node *map);
 /* Of the kinds that only actions and fields have. 0 or FAIL_MEMORY. */
 int value_read_of_action(struct reading *reading, const struct setting *setting, void *member,
 			 struct node *node);
+
+/* In a list: an item that is one value? Else it has been reported. */
+bool read_is_item(struct reading *reading, const struct setting *setting, const struct node *item);
+
+/* In a list: does the same value stand before the item? */
+bool read_is_repeated(const struct node *list, const struct node *item);
 
 /* What `node` says as JSON, in the settings' memory. 0, FAIL_MEMORY; else reported. */
 int value_json(struct reading *reading, const struct node *node, struct json_value **out_value);

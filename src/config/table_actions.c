@@ -136,7 +136,7 @@ const struct setting setting_action_rows[] = {
 		 "else are then the same."},
 	{.name = FIELD_PREFIX "enum",
 	 .kind = KIND_VALUES,
-	 .at = IN_FIELD(field),
+	 .at = IN_FIELD(choices),
 	 .example = "[low, normal, high]",
 	 .help = "The values it may have: of strings, integers and decimals."},
 	{.name = FIELD_PREFIX "min_length",

@@ -12,6 +12,8 @@
 
 #include <arpa/inet.h>
 
+enum { MEMBER_NAME_MAX = 256 };
+
 struct unit {
 	struct str name;
 	int64_t factor;
@@ -448,6 +450,36 @@ int value_method(struct str text, struct value_refusal *out_refusal)
 		return refuse(out_refusal, "does not write, so there is nothing to protect",
 			      "list methods that write: POST, PATCH, PUT, DELETE");
 	return 0;
+}
+
+static bool has_control(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.at[i];
+
+		if (c < 0x20 || c == 0x7f)
+			return true;
+	}
+	return false;
+}
+
+bool value_is_pointer(struct str text)
+{
+	if (text.len < 2 || text.at[0] != '/' || has_control(text))
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		bool is_last = i + 1 == text.len;
+
+		if (text.at[i] == '~' &&
+		    (is_last || (text.at[i + 1] != '0' && text.at[i + 1] != '1')))
+			return false;
+	}
+	return true;
+}
+
+bool value_is_member(struct str text)
+{
+	return text.len > 0 && text.len <= MEMBER_NAME_MAX && !has_control(text);
 }
 
 int value_header(struct str text, struct value_refusal *out_refusal)
