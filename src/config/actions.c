@@ -78,7 +78,9 @@ static int read_action(struct reading *reading, struct node *key)
 	if (!draft->action.name.at)
 		return fail(FAIL_MEMORY);
 	reading->draft_count++;
-	r = read_map(reading, "actions.*", draft, key->value);
+	r = read_defaults(reading, draft, OWNER_ACTION);
+	if (r == 0)
+		r = read_map(reading, "actions.*", draft, key->value);
 	if (r == 0 && !node_key(key->value, STR("route")))
 		report_add(reading->report, key->place, "add route: POST /its/path under its name",
 			   "the action %s has no route", draft->action.name.at);

@@ -275,7 +275,7 @@ static void put_together(struct action_draft *draft)
 	action->keeps_unknown = draft->unknown_fields == DRAFT_KEEP;
 }
 
-static void check_action(struct reading *reading, struct action_draft *draft)
+static int check_action(struct reading *reading, struct action_draft *draft)
 {
 	put_together(draft);
 	find_upstream(reading, draft);
@@ -291,6 +291,7 @@ static void check_action(struct reading *reading, struct action_draft *draft)
 	check_headers(reading, draft);
 	if (draft_knows_fields(draft) && !draft_is_refused(draft, "route"))
 		check_summary(reading, draft);
+	return check_rules(reading, draft);
 }
 
 int check_actions(struct reading *reading)
@@ -302,7 +303,10 @@ int check_actions(struct reading *reading)
 	if (!settings->actions)
 		return fail(FAIL_MEMORY);
 	for (size_t i = 0; i < reading->draft_count; i++) {
-		check_action(reading, &reading->drafts[i]);
+		int r = check_action(reading, &reading->drafts[i]);
+
+		if (r != 0)
+			return r;
 		settings->actions[i] = reading->drafts[i].action;
 	}
 	settings->action_count = reading->draft_count;

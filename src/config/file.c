@@ -217,8 +217,6 @@ static int make_tree(const struct source *source, struct arena *tree,
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, enum setting_owner owner);
-
 static int fill(struct reading *reading)
 {
 	int r = read_defaults(reading, reading->settings, OWNER_SETTINGS);
@@ -299,7 +297,7 @@ static int read_default(struct reading *reading, const struct setting *setting, 
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
+int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
 {
 	const struct setting *setting;
 	int r = 0;
@@ -522,7 +520,7 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 		report_add(reading->report, key->place, "remove it", "%s", setting->help);
 		return 0;
 	}
-	if (setting)
+	if (setting && !(setting_is_short(setting) && key->value->kind == NODE_MAP))
 		return value_read(reading, setting, base, key->value);
 	if (!setting_is_section(str_from(path))) {
 		report_unknown(reading, section, key);
@@ -538,8 +536,8 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 }
 
 /*
- * Sections hold settings, upstreams or actions: two levels. Fields hold fields, as deep as
- * SETTINGS_FIELD_DEPTH_MAX.
+ * Sections hold settings, upstreams or actions, and are as deep as names in the table. Fields
+ * hold fields, as deep as SETTINGS_FIELD_DEPTH_MAX.
  */
 int read_map(struct reading *reading, const char *section, void *base, struct node *map)
 {

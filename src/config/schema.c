@@ -91,6 +91,31 @@ static void write_map_of_fields(struct json_writer *json)
 	write_ref(json);
 }
 
+static void write_section(struct json_writer *json, const char *section);
+
+/* A status, or an array of them. */
+static void write_status(struct json_writer *json, const char *range)
+{
+	json_name(json, "type");
+	json_open_array(json);
+	json_text(json, "integer");
+	json_text(json, "array");
+	json_close_array(json);
+	write_range(json, range);
+	json_name(json, "items");
+	json_open_object(json);
+	write_pair(json, "type", "integer");
+	write_range(json, range);
+	json_close_object(json);
+}
+
+static void write_conditions(struct json_writer *json)
+{
+	write_pair(json, "type", "array");
+	json_name(json, "items");
+	write_section(json, "actions.*.failed_when.*");
+}
+
 static void write_type(struct json_writer *json, const struct setting *setting)
 {
 	switch (setting->kind) {
@@ -120,6 +145,8 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_METHODS:
 	case KIND_NETWORKS:
 	case KIND_HEADERS:
+	case KIND_PARTS:
+	case KIND_PATHS:
 		write_list(json, "string", NULL);
 		return;
 	case KIND_VALUES:
@@ -134,6 +161,12 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_ITEM:
 		write_pair(json, "$ref", FIELD_SCHEMA);
 		return;
+	case KIND_STATUS:
+		write_status(json, setting->range);
+		return;
+	case KIND_CONDITIONS:
+		write_conditions(json);
+		return;
 	case KIND_VALUE:
 		return;
 	default:
@@ -142,10 +175,26 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	}
 }
 
+static void write_keys(struct json_writer *json, const char *section);
+
+/* A text that is short for a section: what an object must be is then said beside it. */
+static void write_short(struct json_writer *json, const struct setting *setting)
+{
+	json_name(json, "type");
+	json_open_array(json);
+	json_text(json, "string");
+	json_text(json, "object");
+	json_close_array(json);
+	write_keys(json, setting->name);
+}
+
 static void write_setting(struct json_writer *json, const struct setting *setting)
 {
 	json_open_object(json);
-	write_type(json, setting);
+	if (setting_is_short(setting))
+		write_short(json, setting);
+	else
+		write_type(json, setting);
 	write_pair(json, "description", setting->help);
 	json_close_object(json);
 }
@@ -198,8 +247,6 @@ static void write_required(struct json_writer *json, struct str section)
 		json_close_array(json);
 }
 
-static void write_section(struct json_writer *json, const char *section);
-
 static void write_child(struct json_writer *json, const char *section, struct str child)
 {
 	char path[SECTION_MAX];
@@ -232,6 +279,14 @@ static void write_properties(struct json_writer *json, const char *section)
 	json_close_object(json);
 }
 
+static void write_keys(struct json_writer *json, const char *section)
+{
+	write_properties(json, section);
+	write_required(json, str_from(section));
+	json_name(json, "additionalProperties");
+	json_boolean(json, false);
+}
+
 /* The members of the object that the rows below `section` make; as deep as names have dots. */
 static void write_members(struct json_writer *json, const char *section)
 {
@@ -244,10 +299,7 @@ static void write_members(struct json_writer *json, const char *section)
 		write_child(json, section, STR("*"));
 		return;
 	}
-	write_properties(json, section);
-	write_required(json, str_from(section));
-	json_name(json, "additionalProperties");
-	json_boolean(json, false);
+	write_keys(json, section);
 }
 
 static void write_section(struct json_writer *json, const char *section)

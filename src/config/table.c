@@ -123,8 +123,17 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_LATER,
 	 .help = "credentials of the gate's own are not in this build yet"},
 	{.name = UPSTREAM_PREFIX "downstream_key",
-	 .kind = KIND_LATER,
-	 .help = "downstream keys are not in this build yet"},
+	 .kind = KIND_SENT,
+	 .at = IN_UPSTREAM(downstream_key),
+	 .example = "Idempotency-Key",
+	 .help = "The header in which this service honours a key for every write: sent twice with "
+		 "the same one, it acts once. Where only some do, give it to those actions."},
+	{.name = UPSTREAM_PREFIX "downstream_key_for",
+	 .kind = KIND_DURATION,
+	 .at = IN_UPSTREAM(downstream_key_ms),
+	 .default_value = "24h",
+	 .range = "1s to forever",
+	 .help = "How long after the first sending it still knows that key."},
 
 	{.name = "accounts.from",
 	 .kind = KIND_CHOICE,
@@ -201,6 +210,39 @@ static const struct setting general_rows[] = {
 	 .range = "300 to 599",
 	 .help = "Statuses that leave open whether it acted: the operation becomes unknown and is "
 		 "never sent again by itself. All others are final."},
+
+	{.name = "outbox.max_waiting",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.max_waiting),
+	 .default_value = "100000",
+	 .range = "1 to 10000000",
+	 .help = "Operations that may wait for the gate to send them (dispatch: outbox, held: "
+		 "queue); one more is refused with 503."},
+	{.name = "outbox.concurrency",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.concurrency),
+	 .default_value = "16",
+	 .range = "1 to 1024",
+	 .help = "How many of them are being sent at once, to one upstream."},
+	{.name = "outbox.attempts",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.attempts),
+	 .default_value = "20",
+	 .range = "1 to 1000",
+	 .help = "Sendings in a row that certainly did not arrive, before one is given up and "
+		 "fails."},
+	{.name = "outbox.first_pause",
+	 .kind = KIND_DURATION,
+	 .at = IN(outbox.first_pause_ms),
+	 .default_value = "1s",
+	 .range = "10ms to 1h",
+	 .help = "The pause after the first of those; it doubles with each."},
+	{.name = "outbox.max_pause",
+	 .kind = KIND_DURATION,
+	 .at = IN(outbox.max_pause_ms),
+	 .default_value = "10m",
+	 .range = "10ms to 24h",
+	 .help = "The longest of these pauses."},
 
 	{.name = "limits.max_body",
 	 .kind = KIND_SIZE,
@@ -313,6 +355,15 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_VALUES] = "a list of values",
 	[KIND_PATTERN] = "a regular expression",
 	[KIND_NUMBER] = "a number",
+	[KIND_SENT] = "the name of a header",
+	[KIND_STATUS] = "a status or a list of them",
+	[KIND_PART] = "a field or a parameter of the route",
+	[KIND_PARTS] = "a list of fields",
+	[KIND_PATHS] = "a list of paths",
+	[KIND_MEMBER] = "the name of a member",
+	[KIND_ANSWER] = "a JSON pointer into an answer",
+	[KIND_QUESTION] = "a path with its query",
+	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -322,6 +373,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 	if (str_starts_with(name, STR(FIELD_PREFIX)))
 		return OWNER_FIELD;
+	if (str_starts_with(name, STR(CONDITION_PREFIX)))
+		return OWNER_CONDITION;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -331,7 +384,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX};
+	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
+					       CONDITION_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }
@@ -363,4 +417,9 @@ bool setting_is_section(struct str path)
 			return true;
 	}
 	return false;
+}
+
+bool setting_is_short(const struct setting *setting)
+{
+	return setting->kind == KIND_SENT && setting_is_section(str_from(setting->name));
 }
