@@ -270,10 +270,6 @@ void check_upstream(struct reading *reading, struct settings_upstream *upstream,
 	if (!node_key(key->value, STR("url")))
 		report_add(reading->report, key->place, "add url: http://HOST:PORT under its name",
 			   "the upstream %s has no url", upstream->name.at);
-	if (node_at(key->value, "downstream_key_for") && !node_at(key->value, "downstream_key"))
-		report_add(reading->report, node_at(key->value, "downstream_key_for")->place,
-			   "add downstream_key: Idempotency-Key, or remove it",
-			   "downstream_key_for has no use without a downstream_key");
 	if (!connect && is_longer)
 		upstream->connect_timeout_ms = upstream->timeout_ms;
 	if (connect && !connect->is_refused && !(timeout && timeout->is_refused) && is_longer)

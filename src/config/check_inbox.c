@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SECRET_FILE_MAX = 16384 };
+enum { SECRET_FILE_MAX = 16384, MEND_MAX = 256 };
 
 #define INBOX_RETENTION_MS INT64_C(604800000) /* 7 days: senders try again for longer than one */
 
@@ -33,18 +33,27 @@ static void complain(const struct secret_file *file, const char *what, const cha
 		   what);
 }
 
+static void complain_of_error(const struct secret_file *file, int error_number)
+{
+	char what[MEND_MAX];
+
+	snprintf(what, sizeof(what), "cannot be read: %s", strerror(error_number));
+	complain(file, what, "put it there, and let the user that the gate runs as own it");
+}
+
 /* A file that is ours alone to read; else reported. */
 static bool is_private(const struct secret_file *file, int fd)
 {
 	struct stat status;
+	char mend[MEND_MAX];
 
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
 		complain(file, "is no file", "name a file with a secret a line");
 		return false;
 	}
 	if (status.st_mode & 077) {
-		complain(file, "can be used by others than its owner",
-			 "take their rights away: chmod 600 FILE");
+		snprintf(mend, sizeof(mend), "take their rights away: chmod 600 %s", file->path);
+		complain(file, "can be used by others than its owner", mend);
 		return false;
 	}
 	if (status.st_size > SECRET_FILE_MAX) {
@@ -58,67 +67,62 @@ static bool is_private(const struct secret_file *file, int fd)
 static int read_private(const struct secret_file *file, char text[SECRET_FILE_MAX], size_t *out_len)
 {
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = 0;
+	size_t len = 0;
+	ssize_t n = 1;
 
-	*out_len = 0;
 	if (fd < 0) {
-		complain(file, strerror(errno), "put it there, and let the gate's user own it");
+		complain_of_error(file, errno);
 		return 0;
 	}
-	if (is_private(file, fd)) {
+	while (n > 0 && len < SECRET_FILE_MAX && (len > 0 || is_private(file, fd))) {
 		do
-			n = read(fd, text + *out_len, SECRET_FILE_MAX - *out_len);
-		while ((n > 0 && (*out_len += (size_t)n) < SECRET_FILE_MAX) ||
-		       (n < 0 && errno == EINTR));
+			n = read(fd, text + len, SECRET_FILE_MAX - len);
+		while (n < 0 && errno == EINTR);
 		if (n < 0)
-			complain(file, strerror(errno), "let the gate's user read it");
+			complain_of_error(file, errno);
+		len += n > 0 ? (size_t)n : 0;
 	}
 	close(fd);
-	return 0;
+	return n < 0 ? 0 : len;
 }
 
-/* 0 or FAIL_MEMORY; a text that is no secret is reported, by its line alone. */
-static int add_secret(const struct secret_file *file, struct str text, size_t line)
+/* A text that is no secret is reported, by its line alone. */
+static void add_secret(const struct secret_file *file, struct str text, size_t line)
 {
 	struct rule_inbox *inbox = file->inbox;
 	char what[96];
 
 	if (inbox->secret_count == RULE_SECRETS_MAX) {
 		complain(file, "has one too many", "keep 8 in all, those that are in use");
-		return 0;
+		return;
 	}
 	if (webhook_secret_read(text, &file->reading->settings->mem,
 				&inbox->secrets[inbox->secret_count])) {
 		inbox->secret_count++;
-		return 0;
+		return;
 	}
 	snprintf(what, sizeof(what), "has no secret in line %zu", line);
 	complain(file, what, "write whsec_ and base64, or at least 16 other characters");
-	return 0;
 }
 
-static int read_secrets(const struct secret_file *file)
+static void read_secrets(const struct secret_file *file)
 {
 	char text[SECRET_FILE_MAX];
 	size_t before = file->inbox->secret_count, errors = reading_errors(file->reading);
-	size_t len, line_number = 0;
-	struct str rest, line;
-	int r = read_private(file, text, &len);
+	struct str rest = str_of(text, read_private(file, text)), line;
+	size_t line_number = 0;
 
-	rest = str_of(text, len);
-	while (r == 0 && rest.len > 0 && str_split(&rest, '\n', &line)) {
+	while (rest.len > 0 && str_split(&rest, '\n', &line)) {
 		line_number++;
 		if (line.len > 0 && line.at[line.len - 1] == '\r')
 			line.len--;
 		line = str_trim(line);
 		if (line.len > 0)
-			r = add_secret(file, line, line_number);
+			add_secret(file, line, line_number);
 	}
-	if (r == 0 && file->inbox->secret_count == before &&
-	    reading_errors(file->reading) == errors)
+	if (file->inbox->secret_count == before && reading_errors(file->reading) == errors)
 		complain(file, "is empty", "write a secret into it, one a line");
 	explicit_bzero(text, sizeof(text));
-	return r;
 }
 
 static int read_files(struct reading *reading, struct action_draft *draft)
@@ -126,18 +130,17 @@ static int read_files(struct reading *reading, struct action_draft *draft)
 	const struct text_list *files = &draft->rules.inbox_secrets;
 	struct rule_inbox *inbox = &draft->action.inbox;
 	const struct node *item = node_at(draft->key->value, "inbox.secrets")->first;
-	int r = 0;
 
 	inbox->secrets =
 		arena_zalloc(&reading->settings->mem, RULE_SECRETS_MAX * sizeof(*inbox->secrets));
 	if (!inbox->secrets)
 		return fail(FAIL_MEMORY);
-	for (size_t i = 0; r == 0 && i < files->count; i++, item = item->next) {
+	for (size_t i = 0; i < files->count; i++, item = item->next) {
 		struct secret_file file = {reading, inbox, item->place, files->texts[i].at};
 
-		r = read_secrets(&file);
+		read_secrets(&file);
 	}
-	return r;
+	return 0;
 }
 
 /* The member of the body that the id's pointer begins with; NULL: it is not declared. */

@@ -199,11 +199,9 @@ static const struct example_line action_lines[] = {
 	{2, "downstream_key:", NULL},
 	{3, "field: reference", "downstream_key.field"},
 	{2, "failed_when:", NULL},
-	{3, "-", NULL},
-	{4, "at: /status", "failed_when.*.at"},
+	{3, "- at: /status", "failed_when.*.at"},
 	{4, "is: failed", "failed_when.*.is"},
-	{3, "-", NULL},
-	{4, "at: /error/code", NULL},
+	{3, "- at: /error/code", NULL},
 	{4, "in: [declined, expired]", "failed_when.*.in"},
 	{1, "deployments.create:", NULL},
 	{2, "route: POST /v1/deployments", NULL},
@@ -265,7 +263,9 @@ static void write_actions(FILE *out)
 
 static bool is_of_action(const struct setting *setting)
 {
-	return setting_owner(setting) == OWNER_ACTION || setting_owner(setting) == OWNER_FIELD;
+	enum setting_owner owner = setting_owner(setting);
+
+	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION;
 }
 
 void settings_write_example(FILE *out)
