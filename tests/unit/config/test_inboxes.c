@@ -190,7 +190,7 @@ static const struct {
 	 "is no string", NULL},
 	{"{route: POST /a, fields: {b: {type: string, secret: true}}, inbox: {secrets: [a], id: "
 	 "/b}}",
-	 90, "a secret field", NULL},
+	 92, "a secret field", NULL},
 	{"{route: POST /a, fields: {b: {type: object, fields: {}}}, inbox: {secrets: [a], id: "
 	 "/b/c}}",
 	 88, "not declared", NULL},
