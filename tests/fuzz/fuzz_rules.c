@@ -6,8 +6,9 @@
  * "i": the answer to a question. Found and absent are never both possible for one answer, and what
  * was found is canonical.
  * "r": an answer. What is kept of it is no longer than it may be.
- * "n": two names of locks, apart by a line feed. Folding a name again changes nothing: one that
- * differs in its ASCII case only is the same lock.
+ * "n": two names of locks, apart by a line feed. Names that differ in their ASCII case only are one
+ * lock; as identities any two names are two.
+ * "s": a body that a key is put into. It reads as JSON, with one member of that name.
  */
 #include "base/err.h"
 #include "core/downstream_key.h"
@@ -115,8 +116,10 @@ static void check_template(struct str text, struct arena *mem)
 	if (r != 0)
 		return;
 	require(template_finish(filled, &id, mem, &target) == 0);
-	require(template_fill(template, &action, STR("/"), STR("t"), command_of(STR("x"), mem), mem,
-			      &plain) == 0);
+	/* A literal that ends in % needs digits behind it. */
+	if (template_fill(template, &action, STR("/"), STR("t"), command_of(STR("x"), mem), mem,
+			  &plain) != 0)
+		return;
 	for (size_t i = 0; delimiters[i]; i++) {
 		if (delimiters[i] != '%')
 			require(count_of(filled, delimiters[i]) == count_of(plain, delimiters[i]));
