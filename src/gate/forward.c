@@ -249,7 +249,8 @@ void forward_settlement(struct forward *forward, struct str account, struct stor
 	if (forward->event != EVENT_NOT_SENT) /* that is no end; its try says why */
 		command->operation.reason = str_from(forward->reason);
 	if (forward->event == EVENT_SUCCEEDED && forward->facts.budget_id.len)
-		budget_hash(account, policy->upstream, forward->facts.budget_id, &command->opens);
+		budget_hash(account, policy->settings->upstreams[policy->upstream].name,
+			    forward->facts.budget_id, &command->opens);
 }
 
 void forward_fini(struct forward *forward)
