@@ -37,7 +37,6 @@ struct lane {
 	unsigned sending; /* errands */
 	unsigned doubts;  /* of them, those of a take of which nobody knows */
 	bool is_taking, takes_again;
-	bool is_careful; /* the last take was too large for its memory: one at a time */
 	int64_t take_ms; /* Unix time: when the next one is due; 0: none is known */
 
 	/* the reconciler's */

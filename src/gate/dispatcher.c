@@ -41,7 +41,7 @@ static void ask_for(struct lane *lane, struct haul *haul, size_t limit)
 
 	haul->lane = lane;
 	haul->users = 1;
-	arena_init(&haul->mem, lane->is_careful ? SIZE_MAX / 2 : BACKGROUND_MEMORY);
+	arena_init(&haul->mem, BACKGROUND_MEMORY);
 	haul->command = (struct store_command){
 		.kind = STORE_TAKE,
 		.mem = &haul->mem,
@@ -68,8 +68,6 @@ static size_t room_of(const struct lane *lane)
 	size_t most = lane->background->generation->settings->outbox.concurrency;
 	size_t room = lane->sending < most ? most - lane->sending : 0;
 
-	if (lane->is_careful && room > 1)
-		return 1;
 	return room < STORE_ERRANDS_MAX ? room : STORE_ERRANDS_MAX;
 }
 
@@ -128,7 +126,7 @@ static void ended(struct errand *errand)
 	log_dispatch(dispatch);
 	arena_fini(&errand->mem);
 	drop_haul(dispatch->haul);
-	lane_look(lane);
+	dispatcher_look(lane);
 }
 
 /* It is not to be sent, for reasons that are not its own. False: it is. */
@@ -208,7 +206,6 @@ static void took(struct store_command *command)
 	switch (command->result) {
 	case 0:
 		lane->take_ms = command->due_ms;
-		lane->is_careful = false;
 		lane->takes_again |= command->errand_count == command->limit;
 		begin_all(haul, false);
 		break;
@@ -217,13 +214,11 @@ static void took(struct store_command *command)
 		begin_all(haul, true);
 		break;
 	default:
-		lane->is_careful = command->result == FAIL_MEMORY;
 		lane_rest(lane);
 		break;
 	}
 	drop_haul(haul);
 	if (lane->takes_again)
-		lane_look(lane);
-	else
-		lane_wait(lane);
+		dispatcher_look(lane);
+	lane_wait(lane);
 }

@@ -326,7 +326,12 @@ static void settle(struct errand *errand)
 		.mem = &errand->command_mem,
 		.done = settled,
 		.owner = errand,
-		.attempt = {.outcome = errand->outcome, .note = errand->reason},
+		.attempt =
+			{
+				.outcome = errand->outcome,
+				.by = errand->is_resend ? ACTOR_RECONCILER : ACTOR_DISPATCHER,
+				.note = errand->reason,
+			},
 		.attempt_number = errand->attempt_number,
 		.next_ms = errand->next_ms,
 	};

@@ -48,17 +48,11 @@ static int64_t known_until_ms(const struct plan_facts *facts)
 	return later(facts->operation->sent_ms, policy->downstream_key.for_ms);
 }
 
-/* Taken away by force: whoever has it now must not be disturbed. */
-static bool has_lost_lock(const struct plan_facts *facts)
-{
-	return facts->view && facts->view->has_lock && !facts->view->holds_lock;
-}
-
 bool plan_may_resend(const struct plan_facts *facts)
 {
 	const struct policy *policy = facts->policy;
 
-	if (!facts->request->method.len || has_lost_lock(facts))
+	if (!facts->request->method.len)
 		return false;
 	if (policy->action && policy->action->is_natural)
 		return true;

@@ -22,7 +22,6 @@ struct plan_facts {
 	const struct policy *policy;
 	const struct store_operation *operation;
 	const struct store_request *request; /* what is kept of it */
-	const struct store_rule_view *view;  /* NULL: nothing is known of its lock */
 	int64_t now_ms;			     /* Unix time */
 };
 
@@ -38,7 +37,7 @@ enum plan_step plan_first(const struct plan_facts *facts);
 /*
  * May it be sent once more while it is unknown? Only where the service makes one effect of both:
  * it is naturally idempotent, or the service will still know the downstream key when this
- * sending has ended. Never while somebody else may have its lock.
+ * sending has ended. Whether it still has its lock is for the store to say, in the same move.
  */
 bool plan_may_resend(const struct plan_facts *facts);
 

@@ -11,7 +11,8 @@
  * faster, the store refuses the move and the try ends without a word more. Nothing is sent before
  * the store has said that the operation is running, and running by us.
  *
- * A look changes nothing, so whatever fails here leaves the operation unknown and due.
+ * Nothing here is remembered: whatever fails leaves the operation unknown, and due again once the
+ * store's lease on it is over.
  */
 #include "gate/background_internal.h"
 #include "gate/errand.h"
@@ -153,6 +154,7 @@ struct due {
 	struct arena mem;
 };
 
+/* They are leased to us: where a wish has taken the room meanwhile, they are tried all the same. */
 static void told_due(struct store_command *command)
 {
 	struct due *due = command->owner;
@@ -168,17 +170,14 @@ static void told_due(struct store_command *command)
 	for (size_t i = 0; command->result == 0 && i < command->errand_count; i++) {
 		const struct operation_id *id = &command->errands[i].operation.id;
 
-		if (background->is_draining || lane->trying >= BACKGROUND_ASKS_MAX)
-			break;
-		if (!is_tried(background, id) && !try_it(background, lane, id))
-			lane_rest(lane);
+		if (!background->is_draining && !is_tried(background, id))
+			try_it(background, lane, id);
 	}
 	arena_fini(&due->mem);
 	free(due);
 	if (lane->looks_again)
-		lane_look(lane);
-	else
-		lane_wait(lane);
+		reconciler_look(lane);
+	lane_wait(lane);
 }
 
 static void look(struct lane *lane)
@@ -196,7 +195,7 @@ static void look(struct lane *lane)
 		.mem = &due->mem,
 		.done = told_due,
 		.owner = due,
-		.limit = BACKGROUND_ASKS_MAX,
+		.limit = BACKGROUND_ASKS_MAX - lane->trying,
 		.operation = {.upstream = lane->name},
 	};
 	lane->is_looking = true;
@@ -315,7 +314,6 @@ static struct plan_facts facts_of(const struct try *try)
 		.policy = &try->policy,
 		.operation = &try->found.operation,
 		.request = &try->found.request,
-		.view = &try->found.view,
 		.now_ms = background_wall_ms(try->background),
 	};
 }
@@ -552,7 +550,7 @@ static void resent(struct errand *errand)
 	end(try);
 }
 
-static void prepare_errand(struct try *try, uint32_t epoch)
+static void prepare_errand(struct try *try, uint32_t epoch, uint64_t fence)
 {
 	try->errand = (struct errand){
 		.lane = try->lane,
@@ -562,7 +560,7 @@ static void prepare_errand(struct try *try, uint32_t epoch)
 		.request = &try->found.request,
 		.epoch = epoch,
 		.attempt_number = 0,
-		.fence = try->found.view.fence,
+		.fence = fence ? fence : try->found.view.fence,
 		.is_resend = true,
 		.owner = try,
 		.ended = resent,
@@ -570,9 +568,9 @@ static void prepare_errand(struct try *try, uint32_t epoch)
 }
 
 /*
- * The store has lost sight of the move to running. Where it was made, it is ours alone, with the
- * epoch that the store gives a move from where it was: whoever else picks it up after a doubt
- * gets another (see claim_epoch()). It is not sent; it becomes unknown again.
+ * The store has lost sight of the move to running. Where it was made it is ours alone, under an
+ * epoch that nobody who picks it up later can have (see claim_epoch()). It is not sent; it becomes
+ * unknown again.
  */
 static void look_after_doubt(struct try *try);
 
@@ -629,12 +627,15 @@ static void may_resend(struct store_command *command)
 	switch (command->result) {
 	case 0:
 		metrics_add(&try->background->metrics.resent, 1);
-		prepare_errand(try, epoch);
+		prepare_errand(try, epoch, try->move.fence);
 		errand_start(&try->errand);
 		return;
 	case FAIL_UNCERTAIN:
-		prepare_errand(try, epoch > before ? epoch : before + 1);
+		prepare_errand(try, epoch > before ? epoch : before + 1, 0);
 		look_after_doubt(try);
+		return;
+	case STORE_LOCKED: /* its lock was taken from it, and is another's now */
+		postpone_in_vain(try, "it is not sent again: it has lost its lock");
 		return;
 	default: /* somebody else decided, or nothing was changed */
 		if (command->result < 0)
@@ -687,5 +688,5 @@ static void end(struct try *try)
 	call_waiters(background, &id);
 	reconciler_take_wishes(background);
 	if (lane)
-		lane_look(lane);
+		reconciler_look(lane);
 }
