@@ -40,6 +40,7 @@ enum step step_lookup_start(struct request *request)
 		return in_doubt(request, "there is no memory for the question.");
 	request->ask = (struct ask){
 		.inquiry = &request->policy.action->lookup,
+		.policy = &request->policy,
 		.target = target,
 		.headers = buf_str(lines),
 		.mem = &request->ask_mem,
