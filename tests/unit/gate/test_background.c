@@ -144,7 +144,8 @@ static struct settings *settings_for(int port)
 		"  keyed: {route: POST /keyed, downstream_key: X-Key}\n"
 		"  probed:\n"
 		"    route: POST /probed\n"
-		"    probe: {get: /probed, found: {status: 200, at: /data/0, as: 201},\n"
+		"    probe: {get: \"/probed?of={operation}\", found: {status: 200, at: /data/0, "
+		"as: 201},\n"
 		"            absent: {status: 200, empty: /data}, settle: 1s, every: 1s}\n";
 	struct settings *settings = NULL;
 	struct settings_override none = {0};
@@ -287,7 +288,9 @@ static struct store_command claim(struct world *world, const char *path, enum op
 				.upstream = STR("default"),
 				.state = state,
 				.is_dispatched = state == STATE_QUEUED,
-				.probe = strcmp(path, "/probed") == 0 ? STR("/probed") : STR(""),
+				.probe = strcmp(path, "/probed") == 0
+						 ? STR("/probed?of={operation}")
+						 : STR(""),
 			},
 		.request =
 			{
