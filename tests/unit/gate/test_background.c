@@ -349,10 +349,11 @@ static size_t count_outcomes(const struct store_command *command, enum outcome o
 static struct store_command dispatch(struct world *world, unsigned skip,
 				     enum store_mem_fault_kind kind)
 {
-	struct store_command claimed = claim(world, "/queued", STATE_QUEUED);
+	struct store_command claimed;
 
 	if (kind)
-		spoil(world, skip, kind);
+		spoil(world, 1 + skip, kind); /* the first is the claim's */
+	claimed = claim(world, "/queued", STATE_QUEUED);
 	background_poke(&world->gate);
 	return wait_for(world, &claimed.operation.id, STATE_COMPLETED);
 }
@@ -436,9 +437,10 @@ static void what_did_not_arrive_is_sent_again(void **state)
 static void what_was_lost_sight_of_is_not(void **state)
 {
 	struct world *world = *state;
-	struct store_command claimed = claim(world, "/queued", STATE_QUEUED);
+	struct store_command claimed;
 
 	atomic_store(&world->manner, DROP);
+	claimed = claim(world, "/queued", STATE_QUEUED);
 	background_poke(&world->gate);
 	wait_for(world, &claimed.operation.id, STATE_UNKNOWN);
 	background_poke(&world->gate);
@@ -462,12 +464,14 @@ static void an_action_that_is_gone_is_waited_for(void **state)
 static void draining_takes_nothing_new(void **state)
 {
 	struct world *world = *state;
-	struct store_command claimed = claim(world, "/queued", STATE_QUEUED);
+	struct store_command claimed;
 
 	background_drain(&world->gate);
-	background_poke(&world->gate);
 	for (int ms = 0; ms < WAIT_MS && !has_drained(world); ms += TURN_MS)
 		poll(NULL, 0, TURN_MS);
+	claimed = claim(world, "/queued", STATE_QUEUED);
+	background_poke(&world->gate);
+	poll(NULL, 0, 300);
 	assert_int_equal(find(world, &claimed.operation.id).operation.state, STATE_QUEUED);
 	assert_int_equal(atomic_load(&world->posts), 0);
 }
@@ -475,9 +479,10 @@ static void draining_takes_nothing_new(void **state)
 static void draining_finishes_what_runs(void **state)
 {
 	struct world *world = *state;
-	struct store_command claimed = claim(world, "/queued", STATE_QUEUED);
+	struct store_command claimed;
 
 	atomic_store(&world->manner, SLOW);
+	claimed = claim(world, "/queued", STATE_QUEUED);
 	background_poke(&world->gate);
 	while (!atomic_load(&world->posts))
 		poll(NULL, 0, TURN_MS);
