@@ -178,12 +178,17 @@ static void start_gate(struct world *world, int port)
 	assert_int_equal(background_start(gate), 0);
 }
 
+/* The tests look by themselves. */
+static void no_wake(struct store_inbox *inbox)
+{
+}
+
 static int set_up(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 
 	*state = world;
-	world->inbox.owner = world;
+	world->inbox = (struct store_inbox){.wake = no_wake, .owner = world};
 	arena_init(&world->mem, 16 * 1024 * 1024);
 	start_gate(world, start_service(world));
 	return 0;
@@ -221,10 +226,6 @@ static int tear_down(void **state)
 
 /* Asking its store. */
 
-static void no_wake(struct store_inbox *inbox)
-{
-}
-
 static void answered(struct store_command *command)
 {
 	*(bool *)command->owner = true;
@@ -234,7 +235,6 @@ static void ask(struct world *world, struct store_command *command)
 {
 	bool is_answered = false;
 
-	world->inbox.wake = no_wake;
 	command->home = &world->inbox;
 	command->mem = &world->mem;
 	command->done = answered;
