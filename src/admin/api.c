@@ -48,9 +48,10 @@ static void answer_json(struct api_call *call, bool is_list)
 	json_writer_init(&json, &body);
 	if (is_list)
 		operation_list_json(&json, command, false);
+	else if (command->kind == STORE_FIND)
+		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	else
-		operation_json(&json, &command->operation, command->attempts,
-			       command->attempt_count, false);
+		operation_json(&json, &command->operation, NULL, 0, false);
 	if (body.is_spoiled)
 		exchange_abort(call->exchange);
 	else

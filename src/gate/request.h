@@ -6,7 +6,10 @@
 #define GATE_REQUEST_H
 
 #include "core/fingerprint.h"
+#include "core/rule_facts.h"
+#include "gate/ask.h"
 #include "gate/flow.h"
+#include "gate/forward.h"
 #include "gate/gate.h"
 #include "gate/policy.h"
 #include "gate/problem.h"
@@ -37,10 +40,15 @@ struct request {
 	struct hash fingerprint;
 	const struct http_refusal *body_refusal;
 	struct fingerprint_command *reading; /* its body, and what is wrong with it */
+	struct rule_facts rules;	     /* what the rules of its action say of it */
 
 	/* step_40_claim */
 	struct store_command command;
-	bool is_claimed; /* we hold it: it is ours to settle */
+	struct str lookup;  /* the question of its look-up, but for what only the operation knows */
+	bool is_dispatched; /* the dispatcher sends it, whenever it is queued */
+	bool is_claimed;    /* we hold it: it is ours to settle */
+	bool is_maker;	    /* we made it, and the dispatcher sends it */
+	bool is_reuse;	    /* it is another's, which has our business identity */
 	struct operation_id id;
 	uint32_t epoch;
 	uint32_t attempt_number; /* of ours, which its settlement ends; 0: none */
@@ -53,18 +61,27 @@ struct request {
 	bool has_waiter; /* it is in the room */
 	bool is_leaving;
 
+	/* step_47_find_out */
+	bool has_looked; /* once is enough for one attempt */
+
+	/* step_48_queued */
+	bool has_reported;
+	struct buf report; /* the operation as JSON */
+	bool is_report;	   /* it is the answer */
+
+	/* step_55_lookup */
+	struct ask ask;
+	struct arena ask_mem;
+	bool is_found; /* it was there already: nothing is sent */
+	struct response_facts found_facts;
+	struct str found_headers;
+
 	/* step_60_send */
-	struct call call;
+	struct buf lines; /* as they go upstream; see request_lines() */
+	struct forward forward;
 	bool is_call_open;
-	struct buf call_headers;
-	enum sending sending;
-	struct buf answer_body;	   /* what is to be kept, at most limits.max_response */
-	struct buf answer_headers; /* end-to-end lines, as they are kept */
-	struct buf first_headers;  /* those that only the first caller gets */
-	struct hasher digest;	   /* of the answer's body so far */
-	uint64_t answer_length;	   /* and how long that is */
-	bool is_piped;		   /* the answer is over the limit: passed on, not kept */
-	bool is_full;		   /* its client takes no more at the moment */
+	bool is_piped; /* the answer is over the limit: passed on, not kept */
+	bool is_full;  /* its client takes no more at the moment */
 
 	/* step_70_settle */
 	enum operation_event event;
@@ -87,6 +104,12 @@ struct request {
 /* Header lines of the upstream's answer with the operation's on top. */
 enum { ANSWER_HEAD_MAX = 256 * 1024 };
 void answer_headers(const struct request *request, struct buf *out);
+
+/* The lines of the request as they go upstream, made once. Spoiled ones are no lines at all. */
+const struct buf *request_lines(struct request *request);
+
+/* What goes upstream as a body, even an empty one? */
+bool request_has_body(const struct request *request);
 
 /* Answer with a problem. `detail` is a constant text, or lives in the request. */
 enum step request_problem(struct request *request, enum problem problem, const char *detail);

@@ -1,22 +1,13 @@
 /*
  * Finish: what is to be remembered of this attempt, and the end of its memory.
  *
- * The attempt that settled its operation is in the store already, and is amended only where
- * its answer did not get out: that nothing was heard of a failure is the rule, and costs nothing.
- * Those that met what was there are noted now. One line in the log says it all, without anything
- * secret.
+ * The attempt that settled its operation, or left it to the dispatcher, is in the store already,
+ * and is amended only where its answer did not get out: that nothing was heard of a failure is the
+ * rule, and costs nothing. Those that met what was there are noted now. One line in the log says it
+ * all, without anything secret.
  */
 #include "gate/request.h"
 #include "gate/request_line.h"
-
-static void finish_call(struct request *request)
-{
-	call_fini(&request->call);
-	buf_fini(&request->call_headers);
-	buf_fini(&request->answer_headers);
-	buf_fini(&request->first_headers);
-	buf_fini(&request->answer_body);
-}
 
 static void amend_attempt(struct request *request)
 {
@@ -26,7 +17,7 @@ static void amend_attempt(struct request *request)
 		.delivered = 0,
 	};
 
-	if (request->is_claimed && request->delivery == DELIVERY_FAILED)
+	if ((request->is_claimed || request->is_maker) && request->delivery == DELIVERY_FAILED)
 		store_amend(request->worker->gate->store, &amendment);
 }
 
@@ -42,7 +33,8 @@ static void note_attempt(struct request *request)
 		.delivered = request->delivery,
 	};
 
-	if (request->has_operation && !request->is_claimed && request->outcome)
+	if (request->has_operation && !request->is_claimed && !request->is_maker &&
+	    request->outcome)
 		store_note(gate->store, &request->id, &attempt);
 }
 
@@ -86,8 +78,8 @@ static void log_request(const struct request *request)
 	if (request->account.len)
 		log_str(&line, "account", str_of(request->account.at, 12));
 	request_line_traffic(&line, gate, request->exchange, request->request_id);
-	if (request->call.client)
-		log_int(&line, "upstream_us", request->call.duration_us);
+	if (request->forward.call.client)
+		log_int(&line, "upstream_us", request->forward.call.duration_us);
 	if (request->delivery != DELIVERY_NOT_KNOWN)
 		log_bool(&line, "delivered", request->delivery == DELIVERY_DONE);
 	log_end(&line);
@@ -98,8 +90,11 @@ static enum step end(struct request *request)
 	struct generation *generation = request->generation;
 	struct exchange *exchange = request->exchange;
 
-	if (request->call.client)
-		finish_call(request);
+	forward_fini(&request->forward);
+	ask_fini(&request->ask);
+	arena_fini(&request->ask_mem);
+	buf_fini(&request->report);
+	buf_fini(&request->lines);
 	loop_task_cancel(&request->soon);
 	exchange_release(exchange);
 	generation_drop(generation);
