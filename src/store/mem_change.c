@@ -1,0 +1,284 @@
+/*
+ * What moves the operations of the in-memory store, and adds to their histories.
+ *
+ * A change of state is followed by what hangs on it: a lock is free once its holder has ended or
+ * is queued again, an amount is given back once it is certain that nothing was done, a request is
+ * forgotten once it need not be sent, and whoever waited is told that its turn has come.
+ */
+#include "store/mem_internal.h"
+
+#include "base/err.h"
+
+int record_send(struct memory *memory, struct record *record, int64_t now_ms)
+{
+	struct store_operation *operation = &record->operation;
+
+	require(operation_move(operation->state, EVENT_PICKED_UP, &operation->state) == 0);
+	operation->epoch = claim_epoch(operation, memory->doubts);
+	operation->updated_ms = now_ms;
+	operation->tries++;
+	operation->due_ms = 0;
+	if (!operation->sent_ms)
+		operation->sent_ms = now_ms;
+	return record->rules.has_lock ? lock_take(memory, record, now_ms) : 0;
+}
+
+/* The lock of one that has changed its state. A success counts, though it lost the lock before. */
+static int follow_lock(struct memory *memory, struct record *record, int64_t now_ms,
+		       bool *out_makes_due)
+{
+	struct lock *lock = lock_by_hash(memory, &record->rules.lock);
+	enum operation_state state = record->operation.state;
+	int r = 0;
+
+	if (lock && lock->holder == record && state != STATE_RUNNING && state != STATE_UNKNOWN)
+		r = lock_free(memory, lock, state == STATE_COMPLETED);
+	if (r == 0)
+		r = lock_line(memory, &record->rules.lock, now_ms, out_makes_due);
+	return r;
+}
+
+int record_follow(struct memory *memory, struct record *record, int64_t now_ms, bool *out_makes_due)
+{
+	enum operation_state state = record->operation.state;
+	int r = 0;
+
+	if (operation_is_terminal(state))
+		record->request = (struct store_request){0};
+	if (state == STATE_FAILED || state == STATE_CANCELLED)
+		r = budget_give_back(memory, record);
+	if (r == 0 && record->rules.has_lock)
+		r = follow_lock(memory, record, now_ms, out_makes_due);
+	if (record->operation.due_ms && record->operation.due_ms != INT64_MAX)
+		*out_makes_due = true;
+	return r;
+}
+
+/* When the gate sees to it next, and how often it has tried by then. */
+static void plan(struct store_operation *next, enum operation_state was, int64_t next_ms)
+{
+	bool is_its_own = next->state == STATE_UNKNOWN ||
+			  (next->state == STATE_QUEUED && next->is_dispatched);
+
+	next->due_ms = is_its_own ? next_ms : 0;
+	if (next->state == STATE_RUNNING)
+		next->tries++;
+	else if (next->state == STATE_UNKNOWN ||
+		 (was == STATE_UNKNOWN && next->state == STATE_QUEUED))
+		next->tries = 0;
+}
+
+static bool opens_a_budget(const struct record *record, const struct store_command *command)
+{
+	static const struct hash none;
+
+	return record->operation.state == STATE_COMPLETED && record->rules.opens_budget &&
+	       !hash_equal(&command->opens, &none);
+}
+
+/* A settlement ends the attempt it names; a move may record one of its own. */
+static int change_attempts(struct record *record, const struct store_command *command)
+{
+	struct store_attempt *ended;
+
+	if (command->kind == STORE_MOVE)
+		return command->attempt.outcome ? record_add_attempt(record, &command->attempt) : 0;
+	ended = record_attempt(record, command->attempt_number);
+	if (ended)
+		ended->outcome = command->attempt.outcome;
+	return 0;
+}
+
+/* What the command makes of `next`, a copy of the record's operation. 0, STORE_LOST. */
+static int move_copy(const struct record *record, const struct store_command *command,
+		     int64_t now_ms, struct store_operation *next)
+{
+	enum operation_state was = record->operation.state;
+	int r = record_move(next, command, now_ms);
+
+	if (r != 0)
+		return r;
+	/* Nothing is sent past its lock: who picks one up claims it, or takes it. */
+	if (was == STATE_QUEUED && next->state == STATE_RUNNING && record->rules.has_lock)
+		return STORE_LOST;
+	if (command->answer.status)
+		next->answer = command->answer;
+	if (command->operation.resource.len)
+		next->resource = command->operation.resource;
+	if ((next->state == STATE_FAILED || next->state == STATE_CANCELLED) &&
+	    command->plain_retention_ms)
+		next->expires_ms = time_add(now_ms, command->plain_retention_ms);
+	plan(next, was, command->next_ms);
+	return 0;
+}
+
+/* Put `next` in the record's place, and all that hangs on it. */
+static int replace(struct memory *memory, struct store_command *command, struct record *record,
+		   struct store_operation next)
+{
+	int64_t now_ms = next.updated_ms;
+	int r = record_touch(memory, record);
+
+	if (r < 0)
+		return r;
+	if (!take_operation(record->mem, &next))
+		return fail(FAIL_UNPLANNED);
+	record->operation = next;
+	r = change_attempts(record, command);
+	if (r == 0)
+		r = record_follow(memory, record, now_ms, &command->makes_due);
+	if (r == 0 && opens_a_budget(record, command))
+		r = budget_open(memory, record, &command->opens, now_ms,
+				lapse_now(&memory->lapse, memory->env));
+	return r;
+}
+
+int mem_change(struct memory *memory, struct store_command *command)
+{
+	struct record *record =
+		record_by_id(memory, &command->operation.id, command->operation.account);
+	struct store_operation next;
+	int r;
+
+	if (!record)
+		return STORE_ABSENT;
+	next = record->operation;
+	r = move_copy(record, command, env_wall_ms(memory->env), &next);
+	if (r != 0)
+		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : r;
+	r = replace(memory, command, record, next);
+	if (r < 0)
+		return r;
+	if (command->kind == STORE_MOVE)
+		return mem_give(command, &record->operation);
+	command->operation.state = record->operation.state;
+	command->operation.attempts = record->operation.attempts;
+	command->operation.updated_ms = record->operation.updated_ms;
+	command->operation.expires_ms = record->operation.expires_ms;
+	return 0;
+}
+
+int mem_postpone(struct memory *memory, struct store_command *command)
+{
+	const struct store_operation *given = &command->operation;
+	struct record *record = record_by_id(memory, &given->id, given->account);
+	bool is_its_own, is_that_epoch;
+	int r;
+
+	if (!record)
+		return STORE_ABSENT;
+	is_its_own = record->operation.state == STATE_UNKNOWN ||
+		     (record->operation.state == STATE_QUEUED && record->operation.is_dispatched);
+	is_that_epoch = command->any_epoch || record->operation.epoch == given->epoch;
+	if (!is_its_own || !is_that_epoch)
+		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : STORE_LOST;
+	r = record_touch(memory, record);
+	if (r < 0)
+		return r;
+	record->operation.due_ms = command->next_ms;
+	record->operation.tries++;
+	if (command->attempt.outcome)
+		r = record_add_attempt(record, &command->attempt);
+	if (r == 0)
+		r = record_follow(memory, record, env_wall_ms(memory->env), &command->makes_due);
+	return r;
+}
+
+/* By force: the operation stays what it is, and no longer has the lock. */
+int mem_release(struct memory *memory, struct store_command *command)
+{
+	struct record *record =
+		record_by_id(memory, &command->operation.id, command->operation.account);
+	struct lock *lock;
+	int r;
+
+	if (!record)
+		return STORE_ABSENT;
+	lock = record->rules.has_lock ? lock_by_hash(memory, &record->rules.lock) : NULL;
+	if (!lock || lock->holder != record)
+		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : STORE_LOST;
+	r = record_touch(memory, record);
+	if (r == 0 && command->attempt.outcome)
+		r = record_add_attempt(record, &command->attempt);
+	if (r == 0)
+		r = lock_free(memory, lock, false);
+	if (r == 0)
+		r = lock_line(memory, &lock->hash, env_wall_ms(memory->env), &command->makes_due);
+	if (r == 0)
+		r = mem_give(command, &record->operation);
+	if (r < 0)
+		return r;
+	return rules_view(memory, &record->rules, record, lapse_now(&memory->lapse, memory->env),
+			  command->mem, &command->view);
+}
+
+int mem_note(struct memory *memory, struct store_command *command)
+{
+	struct record *record = record_by_id(memory, &command->operation.id, STR(""));
+	int r;
+
+	if (!record)
+		return STORE_ABSENT;
+	r = record_touch(memory, record);
+	return r == 0 ? record_add_attempt(record, &command->attempt) : r;
+}
+
+int mem_amend(struct memory *memory, struct store_command *command)
+{
+	struct record *record = record_by_id(memory, &command->operation.id, STR(""));
+	struct store_attempt *attempt =
+		record ? record_attempt(record, command->attempt_number) : NULL;
+	int r;
+
+	if (!attempt)
+		return STORE_ABSENT;
+	r = record_touch(memory, record);
+	if (r == 0)
+		attempt->delivered = command->attempt.delivered;
+	return r;
+}
+
+static int forget(struct memory *memory, struct store_command *command, struct record *record,
+		  int64_t now_ms)
+{
+	int r = record_touch(memory, record);
+
+	if (r < 0)
+		return r;
+	if (record_is_there(record)) {
+		record->is_forgotten = true;
+		record->until_ms =
+			command->tombstone_ms > 0
+				? time_add(record->operation.expires_ms, command->tombstone_ms)
+				: 0;
+		record->is_gone = record->until_ms <= now_ms;
+		command->purged++;
+	} else {
+		record->is_gone = true;
+		command->tombstones++;
+	}
+	return 0;
+}
+
+int mem_purge(struct memory *memory, struct store_command *command)
+{
+	int64_t now_ms = lapse_now(&memory->lapse, memory->env);
+	int r = 0;
+
+	command->purged = command->tombstones = 0;
+	command->has_more = false;
+	for (size_t i = 0; r == 0 && i < record_count(memory); i++) {
+		struct record *record = record_at(memory, i);
+		bool is_due = record_is_there(record)
+				      ? operation_is_terminal(record->operation.state) &&
+						record->operation.expires_ms <= now_ms
+				      : !record->is_gone && record->until_ms <= now_ms;
+		uint64_t done = record_is_there(record) ? command->purged : command->tombstones;
+
+		if (is_due && done < STORE_PURGE_MAX)
+			r = forget(memory, command, record, now_ms);
+		else if (is_due)
+			command->has_more = true;
+	}
+	return r;
+}
