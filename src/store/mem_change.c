@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 
-int record_send(struct memory *memory, struct record *record, int64_t now_ms)
+int mem_send(struct memory *memory, struct record *record, int64_t now_ms)
 {
 	struct store_operation *operation = &record->operation;
 

@@ -272,7 +272,7 @@ static int pick_up(struct judging *judging, struct record *record)
 		return refused(judging, &record->rules, record, before, r);
 	r = record_touch(memory, record);
 	if (r == 0)
-		r = record_send(memory, record, judging->now_ms);
+		r = mem_send(memory, record, judging->now_ms);
 	if (r == 0)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)

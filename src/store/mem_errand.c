@@ -102,7 +102,7 @@ static int send_one(struct memory *memory, struct store_command *command, struct
 	int r = record_touch(memory, record);
 
 	if (r == 0)
-		r = record_send(memory, record, now_ms);
+		r = mem_send(memory, record, now_ms);
 	if (r == 0)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)

@@ -153,7 +153,7 @@ int mem_note(struct memory *memory, struct store_command *command);
 int mem_amend(struct memory *memory, struct store_command *command);
 int mem_purge(struct memory *memory, struct store_command *command);
 /* A queued one is sent: its row has been touched, its lock is free. 0, FAIL_UNPLANNED. */
-int record_send(struct memory *memory, struct record *record, int64_t now_ms);
+int mem_send(struct memory *memory, struct record *record, int64_t now_ms);
 /* The rest of a change of state of `record`, whose row has been touched: its lock, its budget, its
  * request, and who is next. */
 int record_follow(struct memory *memory, struct record *record, int64_t now_ms,
