@@ -12,7 +12,7 @@
 enum {
 	SEEDS = 10,
 	STEPS = 250,
-	IDENTITIES = 3,
+	IDENTITIES = 4,
 	LOCKS = 2,
 	BUDGETS = 2,
 	BURST = 4,	/* claims in one batch */
@@ -182,7 +182,7 @@ static void draft_spending(struct model *model, struct store_command *claim, str
 static void draft_lock(struct model *model, struct store_command *claim, struct thing *thing)
 {
 	thing->lock = pick(model, LOCKS);
-	thing->queues = happens(model, 60);
+	thing->queues = happens(model, 50);
 	(thing->queues ? ruled_queue : ruled_lock)(claim, (char)('a' + thing->lock));
 	claim->rules.lock_name = thing->lock ? STR("lock=b") : STR("lock=a");
 	if (!happens(model, 30))
@@ -204,12 +204,12 @@ static struct store_command *draft(struct model *model, int n, struct thing *thi
 		.state = STATE_RUNNING, .identity = -1, .lock = -1, .budget = -1, .opens = -1};
 	snprintf(token, sizeof(token), "token-%u-%u-%d", model->seed, model->step, n);
 	claim = ruled_claim(model->world, token);
-	if (happens(model, 25)) {
+	if (happens(model, 15)) {
 		ruled_outbox(claim);
 		thing->state = STATE_QUEUED;
 		thing->due_ms = model->world->now_ms;
 	}
-	if (happens(model, 50)) {
+	if (happens(model, 30)) {
 		thing->identity = pick(model, IDENTITIES);
 		thing->identity_until_ms = model->world->now_ms + RULED_FOR_MS;
 		ruled_unique(claim, (char)('a' + thing->identity));
