@@ -11,19 +11,11 @@
 
 int mem_send(struct memory *memory, struct record *record, int64_t now_ms)
 {
-	struct store_operation *operation = &record->operation;
-
-	require(operation_move(operation->state, EVENT_PICKED_UP, &operation->state) == 0);
-	operation->epoch = claim_epoch(operation, memory->doubts);
-	operation->updated_ms = now_ms;
-	operation->tries++;
-	operation->due_ms = 0;
-	if (!operation->sent_ms)
-		operation->sent_ms = now_ms;
+	record_send(&record->operation, memory->doubts, now_ms);
 	return record->rules.has_lock ? lock_take(memory, record, now_ms) : 0;
 }
 
-/* The lock of one that has changed its state. A success counts, though it lost the lock before. */
+/* The lock of one that has changed its state. */
 static int follow_lock(struct memory *memory, struct record *record, int64_t now_ms,
 		       bool *out_makes_due)
 {
@@ -31,8 +23,8 @@ static int follow_lock(struct memory *memory, struct record *record, int64_t now
 	enum operation_state state = record->operation.state;
 	int r = 0;
 
-	if (lock && lock->holder == record && state != STATE_RUNNING && state != STATE_UNKNOWN)
-		r = lock_free(memory, lock, state == STATE_COMPLETED);
+	if (lock && state != STATE_RUNNING && state != STATE_UNKNOWN)
+		r = lock_free(memory, lock, record, state == STATE_COMPLETED);
 	if (r == 0)
 		r = lock_line(memory, &record->rules.lock, now_ms, out_makes_due);
 	return r;
@@ -52,20 +44,6 @@ int record_follow(struct memory *memory, struct record *record, int64_t now_ms, 
 	if (record->operation.due_ms && record->operation.due_ms != INT64_MAX)
 		*out_makes_due = true;
 	return r;
-}
-
-/* When the gate sees to it next, and how often it has tried by then. */
-static void plan(struct store_operation *next, enum operation_state was, int64_t next_ms)
-{
-	bool is_its_own = next->state == STATE_UNKNOWN ||
-			  (next->state == STATE_QUEUED && next->is_dispatched);
-
-	next->due_ms = is_its_own ? next_ms : 0;
-	if (next->state == STATE_RUNNING)
-		next->tries++;
-	else if (next->state == STATE_UNKNOWN ||
-		 (was == STATE_UNKNOWN && next->state == STATE_QUEUED))
-		next->tries = 0;
 }
 
 static bool opens_a_budget(const struct record *record, const struct store_command *command)
@@ -89,27 +67,39 @@ static int change_attempts(struct record *record, const struct store_command *co
 	return 0;
 }
 
-/* What the command makes of `next`, a copy of the record's operation. 0, STORE_LOST. */
-static int move_copy(const struct record *record, const struct store_command *command,
-		     int64_t now_ms, struct store_operation *next)
+/*
+ * What the command makes of `next`, a copy of the record's operation. 0, STORE_LOST. Nothing is
+ * sent past its lock: what is sent again has its lock still, or takes it anew, or is not sent
+ * (STORE_LOCKED); what is queued is picked up by a claim or a take.
+ */
+static int move_copy(const struct memory *memory, const struct record *record,
+		     const struct store_command *command, int64_t now_ms,
+		     struct store_operation *next)
 {
-	enum operation_state was = record->operation.state;
+	struct record *before = NULL;
 	int r = record_move(next, command, now_ms);
 
 	if (r != 0)
 		return r;
-	/* Nothing is sent past its lock: who picks one up claims it, or takes it. */
-	if (was == STATE_QUEUED && next->state == STATE_RUNNING && record->rules.has_lock)
-		return STORE_LOST;
 	if (command->answer.status)
 		next->answer = command->answer;
-	if (command->operation.resource.len)
-		next->resource = command->operation.resource;
-	if ((next->state == STATE_FAILED || next->state == STATE_CANCELLED) &&
-	    command->plain_retention_ms)
-		next->expires_ms = time_add(now_ms, command->plain_retention_ms);
-	plan(next, was, command->next_ms);
-	return 0;
+	if (next->state != STATE_RUNNING)
+		return 0;
+	next->epoch = claim_epoch(&record->operation, memory->doubts);
+	if (!record->rules.has_lock)
+		return 0;
+	if (record->operation.state == STATE_QUEUED)
+		return STORE_LOST;
+	return lock_judge(memory, &record->rules, record, &before) == STORE_LOCKED ? STORE_LOCKED
+										   : 0;
+}
+
+/* Sent again by force of its key: under the lock it has, or has back. */
+static int keep_lock(struct memory *memory, struct record *record, int64_t now_ms)
+{
+	const struct lock *lock = lock_by_hash(memory, &record->rules.lock);
+
+	return lock && lock->holder == record ? 0 : lock_take(memory, record, now_ms);
 }
 
 /* Put `next` in the record's place, and all that hangs on it. */
@@ -125,12 +115,25 @@ static int replace(struct memory *memory, struct store_command *command, struct 
 		return fail(FAIL_UNPLANNED);
 	record->operation = next;
 	r = change_attempts(record, command);
+	if (r == 0 && next.state == STATE_RUNNING && record->rules.has_lock)
+		r = keep_lock(memory, record, now_ms);
 	if (r == 0)
 		r = record_follow(memory, record, now_ms, &command->makes_due);
 	if (r == 0 && opens_a_budget(record, command))
 		r = budget_open(memory, record, &command->opens, now_ms,
 				lapse_now(&memory->lapse, memory->env));
 	return r;
+}
+
+/* Not moved: where it is, and how its rules stand. */
+static int refused(struct memory *memory, struct store_command *command,
+		   const struct record *record, int result)
+{
+	if (mem_give(command, &record->operation) < 0 ||
+	    rules_view(memory, &record->rules, record, lapse_now(&memory->lapse, memory->env),
+		       command->mem, &command->view) < 0)
+		return FAIL_MEMORY;
+	return result;
 }
 
 int mem_change(struct memory *memory, struct store_command *command)
@@ -143,12 +146,14 @@ int mem_change(struct memory *memory, struct store_command *command)
 	if (!record)
 		return STORE_ABSENT;
 	next = record->operation;
-	r = move_copy(record, command, env_wall_ms(memory->env), &next);
+	r = move_copy(memory, record, command, env_wall_ms(memory->env), &next);
 	if (r != 0)
-		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : r;
+		return refused(memory, command, record, r);
 	r = replace(memory, command, record, next);
 	if (r < 0)
 		return r;
+	if (record->operation.state == STATE_RUNNING)
+		command->fence = record->fence;
 	if (command->kind == STORE_MOVE)
 		return mem_give(command, &record->operation);
 	command->operation.state = record->operation.state;
@@ -158,30 +163,34 @@ int mem_change(struct memory *memory, struct store_command *command)
 	return 0;
 }
 
+/* A waiter's time is not its own: its turn comes. */
+static bool may_postpone(const struct store_operation *operation)
+{
+	return operation->state == STATE_UNKNOWN ||
+	       (operation->state == STATE_QUEUED && operation->is_dispatched &&
+		operation->due_ms != INT64_MAX);
+}
+
 int mem_postpone(struct memory *memory, struct store_command *command)
 {
 	const struct store_operation *given = &command->operation;
 	struct record *record = record_by_id(memory, &given->id, given->account);
-	bool is_its_own, is_that_epoch;
 	int r;
 
 	if (!record)
 		return STORE_ABSENT;
-	is_its_own = record->operation.state == STATE_UNKNOWN ||
-		     (record->operation.state == STATE_QUEUED && record->operation.is_dispatched);
-	is_that_epoch = command->any_epoch || record->operation.epoch == given->epoch;
-	if (!is_its_own || !is_that_epoch)
+	if (!may_postpone(&record->operation))
 		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : STORE_LOST;
 	r = record_touch(memory, record);
 	if (r < 0)
 		return r;
 	record->operation.due_ms = command->next_ms;
-	record->operation.tries++;
+	record->operation.tries += record->operation.state == STATE_UNKNOWN;
 	if (command->attempt.outcome)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)
 		r = record_follow(memory, record, env_wall_ms(memory->env), &command->makes_due);
-	return r;
+	return r == 0 ? mem_give(command, &record->operation) : r;
 }
 
 /* By force: the operation stays what it is, and no longer has the lock. */
@@ -201,7 +210,7 @@ int mem_release(struct memory *memory, struct store_command *command)
 	if (r == 0 && command->attempt.outcome)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)
-		r = lock_free(memory, lock, false);
+		r = lock_free(memory, lock, record, false);
 	if (r == 0)
 		r = lock_line(memory, &lock->hash, env_wall_ms(memory->env), &command->makes_due);
 	if (r == 0)

@@ -38,8 +38,6 @@ int mem_claim(struct memory *memory, struct store_command *command, bool only_lo
 		way = record->is_forgotten
 			      ? claim_way_tombstone(command, record->until_ms, judging.lapse_ms)
 			      : claim_way(command, &record->operation, judging.lapse_ms);
-	if (way == CLAIM_PICKS_UP && record->operation.is_dispatched)
-		way = CLAIM_IS_TAKEN; /* it is the dispatcher's to send */
 	*out_changes = way == CLAIM_IS_NEW || way == CLAIM_PICKS_UP;
 	if (only_look && *out_changes)
 		return 0;
@@ -128,7 +126,11 @@ static int check_lock(struct judging *judging)
 		require(judging->command->operation.is_dispatched);
 		judging->must_wait = true;
 		before = NULL;
-		r = lock_is_past(judging->memory, rules) ? STORE_VERSION : 0;
+		r = !rules->has_version ||
+				    version_may_come(rules->version,
+						     lock_version(judging->memory, &rules->lock))
+			    ? 0
+			    : STORE_VERSION;
 	}
 	return r ? refused(judging, rules, NULL, before, r) : 0;
 }
@@ -191,11 +193,8 @@ static struct store_operation start(struct judging *judging)
 		operation.state = STATE_QUEUED;
 	make_id(judging->memory, now_ms, &operation.id);
 	record_start(&operation, now_ms, judging->command->retention_ms);
-	operation.tries = operation.state == STATE_RUNNING ? 1 : 0;
-	operation.sent_ms = operation.state == STATE_RUNNING ? now_ms : 0;
-	operation.due_ms = 0;
-	if (operation.state == STATE_QUEUED && operation.is_dispatched)
-		operation.due_ms = judging->must_wait ? INT64_MAX : now_ms;
+	if (judging->must_wait)
+		operation.due_ms = INT64_MAX;
 	operation.answer = (struct store_answer){0};
 	operation.reference = operation.resource = STR("");
 	operation.reason = operation.decided_by = STR("");
@@ -219,6 +218,7 @@ static int take_rules(struct judging *judging, struct record *record)
 static int fill_record(struct judging *judging, struct record *record)
 {
 	const struct store_command *command = judging->command;
+	struct store_attempt attempt;
 
 	record->operation = start(judging);
 	record->rules = command->rules;
@@ -231,7 +231,8 @@ static int fill_record(struct judging *judging, struct record *record)
 	    !take_text(record->mem, &record->rules.lock_name) ||
 	    !take_request(record->mem, &record->request))
 		return fail(FAIL_UNPLANNED);
-	return record_add_attempt(record, &command->attempt);
+	attempt = attempt_of_claim(command, record->operation.state);
+	return record_add_attempt(record, &attempt);
 }
 
 /* What the caller gets is put beside what it has asked, which may have to be judged again. */

@@ -1,8 +1,8 @@
 /*
  * What the gate has to see to by itself, from the in-memory store.
  *
- * What is due is taken oldest due time first, the earlier claim first among equals. A lock's line
- * keeps only its first one due (see mem_rules.c), so that nobody is taken out of turn.
+ * What is due is handed out oldest due time first, the earlier claim first among equals. A lock's
+ * line keeps only its first one due (see mem_rules.c), so that nobody is taken out of turn.
  */
 #include "store/mem_internal.h"
 
@@ -20,22 +20,16 @@ static bool is_errand(const struct record *record, const struct store_command *c
 	       str_equal(operation->upstream, command->operation.upstream);
 }
 
-/* The first one due after (due_ms, index) `last`; NULL: there is none. */
-static struct record *next_errand(const struct memory *memory, const struct store_command *command,
-				  const struct record *last)
+/* The first one due; NULL: none ever is. */
+static struct record *next_errand(const struct memory *memory, const struct store_command *command)
 {
 	struct record *first = NULL;
-	bool is_after_last = false;
 
 	for (size_t i = 0; i < record_count(memory); i++) {
 		struct record *record = record_at(memory, i);
-		int64_t due_ms = record->operation.due_ms;
-		bool comes = !last || due_ms > last->operation.due_ms ||
-			     (is_after_last && due_ms == last->operation.due_ms);
 
-		is_after_last = is_after_last || record == last;
-		if (is_errand(record, command) && comes &&
-		    (!first || due_ms < first->operation.due_ms))
+		if (is_errand(record, command) &&
+		    (!first || record->operation.due_ms < first->operation.due_ms))
 			first = record;
 	}
 	return first;
@@ -43,7 +37,7 @@ static struct record *next_errand(const struct memory *memory, const struct stor
 
 bool mem_has_errand(const struct memory *memory, const struct store_command *command)
 {
-	const struct record *record = next_errand(memory, command, NULL);
+	const struct record *record = next_errand(memory, command);
 
 	return record && record->operation.due_ms <= env_wall_ms(memory->env);
 }
@@ -91,6 +85,7 @@ static int cancel(struct memory *memory, struct store_command *command, struct r
 	operation->reason = arena_printf(
 		record->mem, "when its turn came, the lock was at version %llu, and not %lld",
 		(unsigned long long)(lock ? lock->version : 0), (long long)record->rules.version);
+	operation->decided_by = STR("gate");
 	if (!operation->reason.at)
 		return fail(FAIL_UNPLANNED);
 	return record_follow(memory, record, now_ms, &command->makes_due);
@@ -113,41 +108,62 @@ static int send_one(struct memory *memory, struct store_command *command, struct
 	return r;
 }
 
-/* Each round takes or cancels the first that is due, so that it is not there for the next one. */
-int mem_take(struct memory *memory, struct store_command *command)
+static int take_one(struct memory *memory, struct store_command *command, struct record *record,
+		    int64_t now_ms)
+{
+	struct record *before = NULL;
+	int judged =
+		record->rules.has_lock ? lock_judge(memory, &record->rules, record, &before) : 0;
+
+	require(judged != STORE_LOCKED); /* or else it would not be due */
+	return judged == STORE_VERSION ? cancel(memory, command, record, now_ms)
+				       : send_one(memory, command, record, now_ms);
+}
+
+static int lease_one(struct memory *memory, struct store_command *command, struct record *record,
+		     int64_t now_ms)
+{
+	int r = record_touch(memory, record);
+
+	if (r < 0)
+		return r;
+	record->operation.due_ms = time_add(now_ms, STORE_LEASE_MS);
+	return give_errand(memory, command, record);
+}
+
+/*
+ * Each round makes the first that is due due no longer, so that it is not there for the next one.
+ * As many as there is memory for: the others are still due.
+ */
+static int hand_out(struct memory *memory, struct store_command *command,
+		    int (*one)(struct memory *, struct store_command *, struct record *, int64_t))
 {
 	int64_t now_ms = env_wall_ms(memory->env);
-	struct record *record, *before = NULL;
+	struct record *record;
+	struct mark mark;
 	int r = make_room(command);
 
-	while (r == 0 && (record = next_errand(memory, command, NULL))) {
-		int judged = record->rules.has_lock
-				     ? lock_judge(memory, &record->rules, record, &before)
-				     : 0;
-
+	while (r == 0 && (record = next_errand(memory, command))) {
 		command->due_ms = record->operation.due_ms;
 		if (record->operation.due_ms > now_ms || command->errand_count == command->limit)
 			return 0;
+		mark = mem_mark(memory);
+		r = one(memory, command, record, now_ms);
+		if (r == FAIL_MEMORY && command->errand_count) {
+			mem_back_to(memory, &mark);
+			return 0;
+		}
 		command->due_ms = 0;
-		require(judged != STORE_LOCKED);
-		r = judged == STORE_VERSION ? cancel(memory, command, record, now_ms)
-					    : send_one(memory, command, record, now_ms);
 	}
 	return r;
 }
 
+int mem_take(struct memory *memory, struct store_command *command)
+{
+	return hand_out(memory, command, take_one);
+}
+
 int mem_due(struct memory *memory, struct store_command *command)
 {
-	int64_t now_ms = env_wall_ms(memory->env);
-	struct record *record = NULL;
-	int r = make_room(command);
-
-	while (r == 0 && (record = next_errand(memory, command, record))) {
-		if (record->operation.due_ms > now_ms || command->errand_count == command->limit) {
-			command->due_ms = record->operation.due_ms;
-			break;
-		}
-		r = give_errand(memory, command, record);
-	}
-	return r;
+	return hand_out(memory, command, lease_one);
 }

@@ -39,8 +39,7 @@ struct lock {
 
 struct budget {
 	struct hash hash;
-	char currency[4];
-	int64_t total, used; /* minor units */
+	struct budget_facts facts;
 	int64_t until_ms;
 };
 
@@ -118,14 +117,14 @@ struct lock *lock_by_hash(const struct memory *memory, const struct hash *hash);
  * STORE_VERSION. `self` is the operation that asks, where it has a place in the line; or NULL. */
 int lock_judge(const struct memory *memory, const struct rule_facts *rules,
 	       const struct record *self, struct record **out_before);
-/* Can it never be of the expected version, now that versions only grow? */
-bool lock_is_past(const struct memory *memory, const struct rule_facts *rules);
+uint64_t lock_version(const struct memory *memory, const struct hash *hash);
 bool lock_is_waited_for_by(const struct record *record);
 /* Make sure that there is a row for it. */
 int lock_note(struct memory *memory, const struct record *record);
 int lock_take(struct memory *memory, struct record *record, int64_t now_ms);
-/* Its holder has changed its state, or loses it by force. */
-int lock_free(struct memory *memory, struct lock *lock, bool has_succeeded);
+/* `record` holds it no longer, if it did; its success counts even then. */
+int lock_free(struct memory *memory, struct lock *lock, const struct record *record,
+	      bool has_succeeded);
 /* Whose turn is it? Sets *out_makes_due where somebody's has come. */
 int lock_line(struct memory *memory, const struct hash *hash, int64_t now_ms, bool *out_makes_due);
 struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,

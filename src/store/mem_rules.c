@@ -12,11 +12,6 @@
 
 #include "base/err.h"
 
-static bool is_over(const struct store_operation *operation)
-{
-	return operation->state == STATE_FAILED || operation->state == STATE_CANCELLED;
-}
-
 struct record *identity_owner(const struct memory *memory, const struct hash *unique,
 			      int64_t lapse_ms)
 {
@@ -24,8 +19,8 @@ struct record *identity_owner(const struct memory *memory, const struct hash *un
 		struct record *record = record_at(memory, i);
 
 		if (record_is_there(record) && record->rules.has_unique &&
-		    hash_equal(&record->rules.unique, unique) && !is_over(&record->operation) &&
-		    record->identity_until_ms > lapse_ms)
+		    hash_equal(&record->rules.unique, unique) &&
+		    identity_is_taken(&record->operation, record->identity_until_ms, lapse_ms))
 			return record;
 	}
 	return NULL;
@@ -56,17 +51,11 @@ static struct record *first_in_line(const struct memory *memory, const struct ha
 	return NULL;
 }
 
-static uint64_t version_of(const struct memory *memory, const struct hash *hash)
+uint64_t lock_version(const struct memory *memory, const struct hash *hash)
 {
 	const struct lock *lock = lock_by_hash(memory, hash);
 
 	return lock ? lock->version : 0;
-}
-
-bool lock_is_past(const struct memory *memory, const struct rule_facts *rules)
-{
-	return rules->has_version &&
-	       (rules->version < 0 || (uint64_t)rules->version < version_of(memory, &rules->lock));
 }
 
 int lock_judge(const struct memory *memory, const struct rule_facts *rules,
@@ -81,8 +70,7 @@ int lock_judge(const struct memory *memory, const struct rule_facts *rules,
 		*out_before = before;
 		return STORE_LOCKED;
 	}
-	if (rules->has_version &&
-	    (rules->version < 0 || (uint64_t)rules->version != version_of(memory, &rules->lock)))
+	if (rules->has_version && !version_is(rules->version, lock_version(memory, &rules->lock)))
 		return STORE_VERSION;
 	return 0;
 }
@@ -123,14 +111,17 @@ int lock_take(struct memory *memory, struct record *record, int64_t now_ms)
 	return 0;
 }
 
-int lock_free(struct memory *memory, struct lock *lock, bool has_succeeded)
+int lock_free(struct memory *memory, struct lock *lock, const struct record *record,
+	      bool has_succeeded)
 {
 	int r = mem_touch(memory, lock, sizeof(*lock));
 
 	if (r < 0)
 		return r;
-	lock->holder = NULL;
-	lock->since_ms = 0;
+	if (lock->holder == record) {
+		lock->holder = NULL;
+		lock->since_ms = 0;
+	}
 	lock->version += has_succeeded;
 	return 0;
 }
@@ -178,21 +169,13 @@ struct budget *budget_by_hash(const struct memory *memory, const struct hash *ha
 	return NULL;
 }
 
-/* A negative amount is over any budget: given back, it would make room that nobody opened. */
 int budget_judge(const struct memory *memory, const struct rule_facts *rules, int64_t lapse_ms)
 {
 	const struct budget *budget = budget_by_hash(memory, &rules->budget, lapse_ms);
-	int64_t left;
 
 	if (!budget)
 		return rules->lets_unknown_budget ? 0 : STORE_NO_BUDGET;
-	if (memcmp(budget->currency, rules->spends.currency, sizeof(budget->currency)) != 0)
-		return STORE_OTHER_CURRENCY;
-	if (rules->spends.minor_units < 0 ||
-	    __builtin_sub_overflow(budget->total, budget->used, &left) ||
-	    rules->spends.minor_units > left)
-		return STORE_OVER_BUDGET;
-	return 0;
+	return budget_judge_spending(&budget->facts, &rules->spends);
 }
 
 int budget_reserve(struct memory *memory, struct record *record, int64_t lapse_ms)
@@ -205,7 +188,7 @@ int budget_reserve(struct memory *memory, struct record *record, int64_t lapse_m
 	r = mem_touch(memory, budget, sizeof(*budget));
 	if (r < 0)
 		return r;
-	budget->used += record->rules.spends.minor_units;
+	budget->facts.used += record->rules.spends.minor_units;
 	record->spends_from = budget;
 	return 0;
 }
@@ -220,7 +203,7 @@ int budget_give_back(struct memory *memory, struct record *record)
 	r = mem_touch(memory, budget, sizeof(*budget));
 	if (r < 0)
 		return r;
-	budget->used -= record->rules.spends.minor_units;
+	budget->facts.used -= record->rules.spends.minor_units;
 	record->spends_from = NULL;
 	return 0;
 }
@@ -236,8 +219,9 @@ int budget_open(struct memory *memory, const struct record *record, const struct
 	if (!budget)
 		return fail(FAIL_UNPLANNED);
 	budget->hash = *hash;
-	memcpy(budget->currency, record->rules.opens.currency, sizeof(budget->currency));
-	budget->total = record->rules.opens.minor_units;
+	memcpy(budget->facts.currency, record->rules.opens.currency,
+	       sizeof(budget->facts.currency));
+	budget->facts.total = record->rules.opens.minor_units;
 	budget->until_ms = time_add(now_ms, record->rules.budget_ms);
 	return 0;
 }
@@ -265,11 +249,11 @@ static void view_budget(const struct memory *memory, const struct rule_facts *ru
 	if (!budget)
 		budget = budget_by_hash(memory, &rules->budget, lapse_ms);
 	view->spends = rules->spends.minor_units;
-	memcpy(view->currency, budget ? budget->currency : rules->spends.currency,
+	memcpy(view->currency, budget ? budget->facts.currency : rules->spends.currency,
 	       sizeof(view->currency));
 	if (budget) {
-		view->budget_total = budget->total;
-		view->budget_used = budget->used;
+		view->budget_total = budget->facts.total;
+		view->budget_used = budget->facts.used;
 	}
 }
 

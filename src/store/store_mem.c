@@ -96,9 +96,6 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		command->result = mem_locks(memory, command);
 		break;
-	case STORE_DUE:
-		command->result = mem_due(memory, command);
-		break;
 	case STORE_COUNT_STATES:
 		memory_count(engine, command->counts);
 		command->result = 0;
@@ -109,6 +106,10 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 	case STORE_TAKE:
 		changes = mem_has_errand(memory, command);
 		command->result = changes ? 0 : mem_take(memory, command);
+		break;
+	case STORE_DUE:
+		changes = mem_has_errand(memory, command);
+		command->result = changes ? 0 : mem_due(memory, command);
 		break;
 	default:
 		return false;
@@ -153,6 +154,8 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_release(memory, command);
 	case STORE_TAKE:
 		return mem_take(memory, command);
+	case STORE_DUE:
+		return mem_due(memory, command);
 	case STORE_NOTE:
 		return mem_note(memory, command);
 	case STORE_AMEND:

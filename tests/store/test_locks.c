@@ -338,6 +338,87 @@ static void lock_is_taken_away_by_force(void **state)
 	assert_int_equal(take->errands[0].fence, 2);
 }
 
+/* What is sent again has its lock still, under the same number. */
+static void sent_again_under_its_lock(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+
+	ruled_settled(world, &holder, EVENT_LOST_SIGHT);
+	ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
+	assert_int_equal(ruled_moved(world, &holder, EVENT_RESENT)->fence, 1);
+	assert_true(ruled_found(world, &holder)->view.holds_lock);
+	assert_int_equal(ruled_found(world, &holder)->view.fence, 1);
+}
+
+/* It lost its lock by force and nobody came: sent again, it has it back under a new number. */
+static void sent_again_takes_the_lock_back(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+
+	ruled_settled(world, &holder, EVENT_LOST_SIGHT);
+	assert_int_equal(force(world, &holder)->result, 0);
+	assert_int_equal(ruled_moved(world, &holder, EVENT_RESENT)->fence, 2);
+	assert_true(ruled_found(world, &holder)->view.holds_lock);
+	assert_int_equal(ruled_found(world, &holder)->view.fence, 2);
+	assert_int_equal(world_do(world, ruled_lock(ruled_claim(world, "t"), 'x')), STORE_LOCKED);
+}
+
+/* It lost its lock to somebody, or to a line: sent again there would be two of them. */
+static void nothing_is_sent_again_beside_a_holder(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation next = ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
+
+	ruled_settled(world, &first, EVENT_LOST_SIGHT);
+	assert_int_equal(force(world, &first)->result, 0);
+	for (int i = 0; i < 2; i++) {
+		struct store_command *move = world_command(world, STORE_MOVE);
+
+		move->operation.id = first.id;
+		move->any_epoch = true;
+		move->event = EVENT_RESENT;
+		assert_int_equal(world_do(world, move), STORE_LOCKED);
+		assert_same_id(&move->operation.id, &first.id);
+		assert_int_equal(ruled_found(world, &first)->operation.state, STATE_UNKNOWN);
+		assert_int_equal(ruled_found(world, &first)->operation.epoch, 1);
+		assert_int_equal(ruled_taken(world, 10)->errand_count, i == 0);
+	}
+	assert_true(ruled_found(world, &next)->view.holds_lock);
+}
+
+/* Whoever moves a queued one to running by hand would pass its lock. */
+static void nothing_is_moved_past_its_lock(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_lock(ruled_claim(world, "t"), 'x'));
+	struct store_command *move = world_command(world, STORE_MOVE);
+
+	ruled_settled(world, &first, EVENT_NOT_SENT);
+	ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	move->operation.id = first.id;
+	move->any_epoch = true;
+	move->event = EVENT_PICKED_UP;
+	assert_int_equal(world_do(world, move), STORE_LOST);
+	assert_int_equal(ruled_found(world, &first)->operation.state, STATE_QUEUED);
+}
+
+/* It lost its lock, and succeeded all the same: what the lock guards is another by that. */
+static void success_counts_without_the_lock(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_command *next;
+
+	assert_int_equal(force(world, &first)->result, 0);
+	ruled_settled(world, &first, EVENT_SUCCEEDED);
+	next = ruled_version(ruled_lock(ruled_claim(world, "n"), 'x'), 0);
+	assert_int_equal(world_do(world, next), STORE_VERSION);
+	assert_int_equal(next->view.lock_version, 1);
+}
+
 /* The end of one that lost its lock frees nothing of its successor's. */
 static void who_lost_the_lock_frees_it_for_nobody(void **state)
 {
@@ -474,6 +555,11 @@ int main(void)
 		WORLD_BOTH(moved_version_cancels_who_waits),
 		WORLD_BOTH(lock_is_taken_away_by_force),
 		WORLD_BOTH(who_lost_the_lock_frees_it_for_nobody),
+		WORLD_BOTH(sent_again_under_its_lock),
+		WORLD_BOTH(sent_again_takes_the_lock_back),
+		WORLD_BOTH(nothing_is_sent_again_beside_a_holder),
+		WORLD_BOTH(nothing_is_moved_past_its_lock),
+		WORLD_BOTH(success_counts_without_the_lock),
 		WORLD_BOTH(only_a_holder_loses_its_lock),
 		WORLD_BOTH(locks_are_listed),
 		WORLD_BOTH(waiters_listed_are_bounded),

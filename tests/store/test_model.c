@@ -156,8 +156,8 @@ static void follow(struct model *model, struct thing *thing, enum operation_stat
 	thing->state = state;
 	if (held && !is_at_it(thing))
 		model->locks[thing->lock].holder = -1;
-	if (held && state == STATE_COMPLETED)
-		model->locks[thing->lock].version++;
+	if (thing->lock >= 0 && state == STATE_COMPLETED)
+		model->locks[thing->lock].version++; /* also where it was lost by force */
 	if (thing->is_reserved && !may_have_happened(thing)) {
 		model->budgets[thing->budget].used -= thing->amount;
 		thing->is_reserved = false;
@@ -324,12 +324,32 @@ static void step_pick_up(struct model *model)
 	expect(model, expected || again->fence == thing->fence, "the fencing number");
 }
 
+static bool may_send_again(const struct model *model, const struct thing *thing,
+			   enum operation_event event)
+{
+	int first = thing->lock < 0 ? -1 : before(model, thing->lock);
+
+	return event != EVENT_RESENT || first < 0 || first == (int)(thing - model->things);
+}
+
+/* Under the lock that it has, or has back. */
+static void send_again(struct model *model, struct thing *thing)
+{
+	if (thing->lock < 0 || model->locks[thing->lock].holder < 0) {
+		send(model, thing);
+		return;
+	}
+	thing->state = STATE_RUNNING;
+	thing->epoch++;
+}
+
 /* A settlement or a move that the model knows to be right. */
 static void change(struct model *model, struct thing *thing, struct store_command *command,
 		   enum operation_event event)
 {
 	enum operation_state next;
 	int64_t delay_ms = thing->lock < 0 ? pick(model, 20000) : 0;
+	int expected = may_send_again(model, thing, event) ? 0 : STORE_LOCKED;
 
 	command->operation.id = thing->id;
 	command->operation.epoch = thing->epoch;
@@ -340,9 +360,14 @@ static void change(struct model *model, struct thing *thing, struct store_comman
 	snprintf(model->what, sizeof(model->what), "%s of a %s %s", operation_event_name(event),
 		 operation_state_name(thing->state), text_of(model, &thing->id));
 	expect(model, operation_move(thing->state, event, &next) == 0, "a move that there is");
-	expect(model, world_do(model->world, command) == 0, "the answer");
+	expect(model, world_do(model->world, command) == expected, "the answer");
+	if (expected)
+		return;
+	if (next == STATE_RUNNING) {
+		send_again(model, thing);
+		return;
+	}
 	thing->due_ms = next == STATE_QUEUED ? command->next_ms : 0;
-	thing->epoch += next == STATE_RUNNING;
 	follow(model, thing, next);
 	if (next == STATE_COMPLETED && thing->opens >= 0 && !model->budgets[thing->opens].is_open) {
 		model->budgets[thing->opens].is_open = true;
