@@ -151,7 +151,9 @@ struct store_command {
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
 	 * expect one, of their version; each is running then, epoch and attempt its own. One whose version
 	 * has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
-	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known).
+	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
+	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
+	 * would be the caller's: not to be sent, but to be settled.
 	 */
 	struct store_errand *errands;
 	size_t errand_count;

@@ -593,6 +593,39 @@ static void check_budgets(struct model *model)
 	}
 }
 
+/*
+ * A transaction that is lost with whatever was in it: the model is as it was. Only the store in
+ * memory can be told to lose one.
+ */
+static void step_lost(struct model *model)
+{
+	struct world *world = model->world;
+	struct model before = *model;
+	struct thing *thing = any_in(model, STATE_RUNNING);
+	enum operation_event event = happens(model, 50) ? EVENT_SUCCEEDED : EVENT_NOT_SENT;
+	int n = 1 + pick(model, BURST), expected;
+
+	if (world->directory[0] || model->count >= THINGS)
+		return;
+	world->script.faults[0] =
+		(struct store_mem_fault){world->script.transactions + 1, STORE_MEM_REFUSED};
+	world->script.fault_count = 1;
+	world_hold(world);
+	for (int i = 0; i < n; i++)
+		world_submit(world, claim_one(model, i, &expected));
+	if (thing)
+		world_submit(world, world_settle(world,
+						 &(struct store_operation){.id = thing->id,
+									   .epoch = thing->epoch},
+						 event));
+	world_release(world);
+	world_wait(world, n + (thing != NULL));
+	world->script.fault_count = 0;
+	before.random = model->random;
+	*model = before;
+	snprintf(model->what, sizeof(model->what), "a lost transaction");
+}
+
 static void step(struct model *model)
 {
 	int way = pick(model, 100);
@@ -610,8 +643,10 @@ static void step(struct model *model)
 		step_release(model);
 	else if (way < 92)
 		step_take(model);
-	else if (way < 96)
+	else if (way < 95)
 		step_pick_up(model);
+	else if (way < 97)
+		step_lost(model);
 	else
 		model->world->now_ms += pick(model, RULED_FOR_MS / 4);
 	check_alone(model, check_operations(model));
