@@ -24,11 +24,11 @@ enum {
 struct thing {
 	struct operation_id id;
 	enum operation_state state;
-	uint32_t epoch;
+	uint32_t epoch, tries;
 	uint64_t fence;
 	int identity, lock, budget, opens;
 	bool queues, has_version, is_dispatched;
-	int64_t version, amount, opens_amount, identity_until_ms, due_ms;
+	int64_t version, amount, opens_amount, identity_until_ms, due_ms, sent_ms;
 	bool is_reserved;   /* its amount counts */
 	bool lost_its_lock; /* by force, since it was sent */
 };
@@ -38,6 +38,7 @@ struct model {
 	unsigned seed, step;
 	uint64_t random;
 	char what[160]; /* the step, for whoever reads of its failure */
+	int looked_at;	/* the operation that is being compared; -1: none */
 	struct thing things[THINGS + BURST];
 	int count;
 	struct {
@@ -53,7 +54,8 @@ struct model {
 static void expect(const struct model *model, bool is_true, const char *what)
 {
 	if (!is_true)
-		fail_msg("seed %u, step %u (%s): %s", model->seed, model->step, model->what, what);
+		fail_msg("seed %u, step %u (%s), operation %d: %s", model->seed, model->step,
+			 model->what, model->looked_at, what);
 }
 
 static int pick(struct model *model, int below)
@@ -138,7 +140,10 @@ static void send(struct model *model, struct thing *thing)
 {
 	thing->state = STATE_RUNNING;
 	thing->epoch++;
+	thing->tries++;
 	thing->due_ms = 0;
+	if (!thing->sent_ms)
+		thing->sent_ms = model->world->now_ms;
 	thing->lost_its_lock = false;
 	if (thing->lock < 0)
 		return;
@@ -341,6 +346,8 @@ static void send_again(struct model *model, struct thing *thing)
 	}
 	thing->state = STATE_RUNNING;
 	thing->epoch++;
+	thing->tries++;
+	thing->due_ms = 0;
 }
 
 /* A settlement or a move that the model knows to be right. */
@@ -348,7 +355,8 @@ static void change(struct model *model, struct thing *thing, struct store_comman
 		   enum operation_event event)
 {
 	enum operation_state next;
-	int64_t delay_ms = thing->lock < 0 ? pick(model, 20000) : 0;
+	bool backs_off = thing->lock < 0 || event == EVENT_LOST_SIGHT;
+	int64_t delay_ms = backs_off ? pick(model, 20000) : 0;
 	int expected = may_send_again(model, thing, event) ? 0 : STORE_LOCKED;
 
 	command->operation.id = thing->id;
@@ -367,8 +375,10 @@ static void change(struct model *model, struct thing *thing, struct store_comman
 		send_again(model, thing);
 		return;
 	}
-	thing->due_ms = next == STATE_QUEUED ? command->next_ms : 0;
 	follow(model, thing, next);
+	thing->due_ms = next == STATE_UNKNOWN || waits(thing) ? command->next_ms : 0;
+	if (event == EVENT_LOST_SIGHT || event == EVENT_FOUND_NOT_DONE)
+		thing->tries = 0;
 	if (next == STATE_COMPLETED && thing->opens >= 0 && !model->budgets[thing->opens].is_open) {
 		model->budgets[thing->opens].is_open = true;
 		model->budgets[thing->opens].total = thing->opens_amount;
@@ -444,6 +454,7 @@ static int take_from_model(struct model *model)
 		if (!waits(thing) || !has_turn || thing->due_ms > model->world->now_ms)
 			continue;
 		if (thing->lock >= 0 && !is_its_version(model, thing)) {
+			thing->due_ms = 0;
 			follow(model, thing, STATE_CANCELLED);
 			continue;
 		}
@@ -477,6 +488,43 @@ static void step_take(struct model *model)
 	expect(model, taken == expected, "what is taken");
 }
 
+/* What is unknown and due is handed out once, and left alone for a while. */
+static void step_look(struct model *model)
+{
+	size_t expected = 0, handed_out = 0;
+	struct store_command *look;
+
+	for (int i = 0; i < model->count; i++) {
+		struct thing *thing = &model->things[i];
+
+		if (thing->state != STATE_UNKNOWN || thing->due_ms > model->world->now_ms)
+			continue;
+		thing->due_ms = model->world->now_ms + STORE_LEASE_MS;
+		expected++;
+	}
+	for (int looks = 0; looks < TAKES_MAX; looks++) {
+		look = ruled_looked(model->world, 1 + (size_t)pick(model, 3));
+		handed_out += look->errand_count;
+		if (!look->errand_count)
+			break;
+	}
+	snprintf(model->what, sizeof(model->what), "%zu handed out where %zu were due", handed_out,
+		 expected);
+	expect(model, handed_out == expected, "what is handed out");
+}
+
+/* Of those that wait for a lock only the first is due, and only while nobody holds it. */
+static bool is_due_rightly(const struct model *model, int i, int64_t due_ms)
+{
+	const struct thing *thing = &model->things[i];
+
+	if (thing->lock < 0 || !waits(thing))
+		return due_ms == thing->due_ms;
+	if (model->locks[thing->lock].holder >= 0 || first_in_line(model, thing->lock) != i)
+		return due_ms == INT64_MAX;
+	return due_ms > 0 && due_ms <= model->world->now_ms;
+}
+
 /* The store's operations are the model's: all of them, in the state and epoch they should be in. */
 static const struct store_command *check_operations(struct model *model)
 {
@@ -496,7 +544,13 @@ static const struct store_command *check_operations(struct model *model)
 				 model->seed, model->step, model->what, i,
 				 text_of(model, &found->id), operation_state_name(found->state),
 				 found->epoch, operation_state_name(thing->state), thing->epoch);
+		model->looked_at = i;
+		expect(model, found->is_dispatched == thing->is_dispatched, "whose it is to send");
+		expect(model, found->tries == thing->tries, "the count of tries");
+		expect(model, found->sent_ms == thing->sent_ms, "when it was first sent");
+		expect(model, is_due_rightly(model, i, found->due_ms), "when it is due");
 	}
+	model->looked_at = -1;
 	return list;
 }
 
@@ -641,8 +695,10 @@ static void step(struct model *model)
 		step_cancel(model);
 	else if (way < 80)
 		step_release(model);
-	else if (way < 92)
+	else if (way < 90)
 		step_take(model);
+	else if (way < 92)
+		step_look(model);
 	else if (way < 95)
 		step_pick_up(model);
 	else if (way < 97)
