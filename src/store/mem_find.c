@@ -1,0 +1,189 @@
+/*
+ * What readers are told by the in-memory store: one operation with all that belongs to it, a page
+ * of them, the locks.
+ */
+#include "store/mem_internal.h"
+
+#include "base/err.h"
+
+static int give_attempts(struct store_command *command, const struct record *record)
+{
+	size_t size = record->attempt_count * sizeof(struct store_attempt);
+
+	command->attempts = arena_zalloc(command->mem, size ? size : 1);
+	if (!command->attempts)
+		return FAIL_MEMORY;
+	if (size)
+		memcpy(command->attempts, record->attempts, size);
+	command->attempt_count = record->attempt_count;
+	for (size_t i = 0; i < record->attempt_count; i++)
+		if (!take_attempt(command->mem, &command->attempts[i]))
+			return FAIL_MEMORY;
+	return 0;
+}
+
+static bool retries(const struct record *record, const struct store_operation *first)
+{
+	struct operation_id id;
+
+	return record_is_there(record) && str_equal(record->operation.account, first->account) &&
+	       operation_id_read(record->operation.retry_of, &id) &&
+	       memcmp(id.bytes, first->id.bytes, OPERATION_ID_SIZE) == 0;
+}
+
+static int give_retries(const struct memory *memory, struct store_command *command,
+			const struct store_operation *first)
+{
+	command->retry_count = 0;
+	command->retries =
+		arena_zalloc(command->mem, STORE_WAITERS_LISTED * sizeof(*command->retries));
+	if (!command->retries)
+		return FAIL_MEMORY;
+	for (size_t i = 0; i < record_count(memory); i++)
+		if (command->retry_count < STORE_WAITERS_LISTED &&
+		    retries(record_at(memory, i), first))
+			command->retries[command->retry_count++] =
+				record_at(memory, i)->operation.id;
+	return 0;
+}
+
+int mem_find(struct memory *memory, struct store_command *command)
+{
+	const struct store_operation *asked = &command->operation;
+	struct record *record = command->by_id
+					? record_by_id(memory, &asked->id, asked->account)
+					: record_by_token(memory, asked->account, asked->token);
+	int r;
+
+	if (!record || !record_is_there(record))
+		return STORE_ABSENT;
+	r = give_attempts(command, record);
+	if (r == 0)
+		r = give_retries(memory, command, &record->operation);
+	if (r == 0)
+		r = rules_view(memory, &record->rules, record,
+			       lapse_now(&memory->lapse, memory->env), command->mem,
+			       &command->view);
+	command->request = (struct store_request){0};
+	if (r == 0 && command->by_id) {
+		command->request = record->request;
+		r = take_request(command->mem, &command->request) ? 0 : FAIL_MEMORY;
+	}
+	return r == 0 ? mem_give(command, &record->operation) : r;
+}
+
+static bool has_task(const struct record *record, struct str task)
+{
+	for (size_t i = 0; i < record->attempt_count; i++)
+		if (str_equal(record->attempts[i].task, task))
+			return true;
+	return task.len == 0;
+}
+
+static bool matches(const struct record *record, const struct store_command *command)
+{
+	const struct store_operation *operation = &record->operation;
+
+	return record_is_there(record) &&
+	       (!command->filter_account.len ||
+		str_equal(command->filter_account, operation->account)) &&
+	       (!command->filter_token.len || str_equal(command->filter_token, operation->token)) &&
+	       (!command->filter_state || command->filter_state == operation->state) &&
+	       has_task(record, command->filter_task);
+}
+
+int mem_list(struct memory *memory, struct store_command *command)
+{
+	static const struct operation_id newest;
+	bool from_newest = memcmp(&command->before, &newest, sizeof(newest)) == 0;
+
+	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
+	command->found_count = 0;
+	command->has_more = false;
+	command->found = arena_zalloc(command->mem, command->limit * sizeof(*command->found));
+	if (!command->found)
+		return FAIL_MEMORY;
+	for (size_t i = record_count(memory); i-- > 0;) {
+		const struct record *record = record_at(memory, i);
+		struct store_operation *found = &command->found[command->found_count];
+
+		if (!matches(record, command) ||
+		    (!from_newest &&
+		     memcmp(record->operation.id.bytes, command->before.bytes, 8) >= 0))
+			continue;
+		if (command->found_count == command->limit) {
+			command->has_more = true;
+			command->next_before = found[-1].id;
+			break;
+		}
+		*found = record->operation;
+		found->answer = (struct store_answer){0};
+		if (!take_operation(command->mem, found))
+			return FAIL_MEMORY;
+		command->found_count++;
+	}
+	return 0;
+}
+
+static int give_waiters(const struct memory *memory, const struct lock *lock, struct arena *mem,
+			struct store_lock *out)
+{
+	out->waiters = arena_zalloc(mem, STORE_WAITERS_LISTED * sizeof(*out->waiters));
+	if (!out->waiters)
+		return FAIL_MEMORY;
+	for (size_t i = 0; i < record_count(memory); i++) {
+		const struct record *record = record_at(memory, i);
+
+		if (!lock_is_waited_for_by(record) || !hash_equal(&record->rules.lock, &lock->hash))
+			continue;
+		if (out->waiter_count < STORE_WAITERS_LISTED)
+			out->waiters[out->waiter_count++] = record->operation.id;
+		out->waiting++;
+	}
+	return 0;
+}
+
+/* `lock` as the next one listed, if it is held, or else waited for, as `is_held` asks. */
+static int give_lock(const struct memory *memory, const struct lock *lock, bool is_held,
+		     struct store_command *command, size_t limit)
+{
+	struct store_lock told = {
+		.account = lock->account,
+		.name = lock->name,
+		.version = lock->version,
+		.fence = lock->fence,
+		.is_held = lock->holder,
+		.since_ms = lock->since_ms,
+	};
+	bool is_wanted =
+		!command->filter_account.len || str_equal(command->filter_account, lock->account);
+
+	if (!is_wanted || told.is_held != is_held || command->lock_count == limit)
+		return 0;
+	if (lock->holder) {
+		told.holder = lock->holder->operation.id;
+		told.holder_state = lock->holder->operation.state;
+	}
+	if (give_waiters(memory, lock, command->mem, &told) < 0 ||
+	    !take_text(command->mem, &told.account) || !take_text(command->mem, &told.name))
+		return FAIL_MEMORY;
+	if (told.is_held || told.waiting)
+		command->locks[command->lock_count++] = told;
+	return 0;
+}
+
+int mem_locks(struct memory *memory, struct store_command *command)
+{
+	size_t limit = command->lock_count;
+	int r = 0;
+
+	require(limit >= 1 && limit <= STORE_LIST_MAX);
+	command->lock_count = 0;
+	command->locks = arena_zalloc(command->mem, limit * sizeof(*command->locks));
+	if (!command->locks)
+		return FAIL_MEMORY;
+	for (int is_held = 1; is_held >= 0; is_held--)
+		for (size_t i = 0; r == 0 && i < memory->tables[TABLE_LOCKS].count; i++)
+			r = give_lock(memory, lock_at(memory, i), is_held, command, limit);
+	return r;
+}
