@@ -62,17 +62,26 @@ int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 	return is_full ? FAIL_MEMORY : 0;
 }
 
-static enum operation_state wanted_state(const struct store_command *command)
+int64_t due_column(enum operation_state state, int64_t due_ms)
 {
-	return command->kind == STORE_TAKE ? STATE_QUEUED : STATE_UNKNOWN;
+	return state == STATE_UNKNOWN ? -due_ms : due_ms;
+}
+
+int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state, int64_t due_ms)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_OPERATION_DUE_PUT);
+
+	sqlite3_bind_int64(put, 1, op);
+	sqlite3_bind_int64(put, 2, due_column(state, due_ms));
+	return ledger_run(ledger, put);
 }
 
 static int read_next_due(struct ledger *ledger, struct store_command *command)
 {
-	sqlite3_stmt *next = ledger_statement(ledger, SQL_OPERATION_NEXT_DUE);
+	bool is_take = command->kind == STORE_TAKE;
+	sqlite3_stmt *next = ledger_statement(ledger, is_take ? SQL_QUEUED_NEXT : SQL_UNKNOWN_NEXT);
 
 	bind_str(next, 1, command->operation.upstream);
-	sqlite3_bind_int(next, 2, (int)wanted_state(command));
 	return ledger_number(ledger, next, 0, &command->due_ms);
 }
 
@@ -90,15 +99,15 @@ int ledger_has_errand(struct ledger *ledger, struct store_command *command)
 static int read_due(struct ledger *ledger, const struct store_command *command, int64_t now_ms,
 		    int64_t *out_ops, size_t *out_count)
 {
-	sqlite3_stmt *due = ledger_statement(ledger, SQL_OPERATION_DUE);
+	bool is_take = command->kind == STORE_TAKE;
+	sqlite3_stmt *due = ledger_statement(ledger, is_take ? SQL_QUEUED_DUE : SQL_UNKNOWN_DUE);
 	int r;
 
 	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
 	*out_count = 0;
 	bind_str(due, 1, command->operation.upstream);
-	sqlite3_bind_int(due, 2, (int)wanted_state(command));
-	sqlite3_bind_int64(due, 3, now_ms);
-	sqlite3_bind_int64(due, 4, (int64_t)command->limit);
+	sqlite3_bind_int64(due, 2, now_ms);
+	sqlite3_bind_int64(due, 3, (int64_t)command->limit);
 	while ((r = ledger_step(ledger, due)) > 0)
 		out_ops[(*out_count)++] = sqlite3_column_int64(due, 0);
 	return r;
@@ -158,15 +167,6 @@ int ledger_take(struct ledger *ledger, struct store_command *command)
 	return make_errands(ledger, command, take_one);
 }
 
-static int put_due(struct ledger *ledger, int64_t op, int64_t due_ms)
-{
-	sqlite3_stmt *put = ledger_statement(ledger, SQL_OPERATION_DUE_PUT);
-
-	sqlite3_bind_int64(put, 1, op);
-	sqlite3_bind_int64(put, 2, due_ms);
-	return ledger_run(ledger, put);
-}
-
 static int lease_one(struct ledger *ledger, struct store_command *command, int64_t op,
 		     int64_t now_ms, struct store_errand *errand)
 {
@@ -175,7 +175,7 @@ static int lease_one(struct ledger *ledger, struct store_command *command, int64
 	int r = fill_errand(ledger, command, op, &rule, errand);
 
 	if (r == 0)
-		r = put_due(ledger, op, until_ms);
+		r = ledger_put_due(ledger, op, STATE_UNKNOWN, until_ms);
 	errand->operation.due_ms = until_ms;
 	return r < 0 ? r : 1;
 }
@@ -237,7 +237,7 @@ static int has_turn(struct ledger *ledger, const struct ledger_rule *rule, int64
 		return r < 0 ? r : fail(FAIL_UNPLANNED);
 	if (before == op)
 		return 1;
-	return put_due(ledger, op, INT64_MAX);
+	return ledger_put_due(ledger, op, STATE_QUEUED, INT64_MAX);
 }
 
 static int begin_sending(struct ledger *ledger, struct store_command *command,
@@ -251,8 +251,8 @@ static int begin_sending(struct ledger *ledger, struct store_command *command,
 	record_send(record, ledger->doubts, now_ms);
 	if (lock->key)
 		r = ledger_take_lock(ledger, lock, op, now_ms, &errand->fence);
-	if (r == 0 && lock->key)
-		r = ledger_put_fence(ledger, op, errand->fence);
+	if (r == 0)
+		r = ledger_put_sending(ledger, op, errand->fence, record->sent_ms);
 	if (r == 0)
 		r = change_state(ledger, command, record, rule, now_ms);
 	errand->attempt_number = ++record->attempts;
@@ -273,7 +273,7 @@ static int take_one(struct ledger *ledger, struct store_command *command, int64_
 	if (r < 0)
 		return r;
 	if (errand->operation.state != STATE_QUEUED || !errand->operation.is_dispatched)
-		return put_due(ledger, op, 0);
+		return ledger_put_due(ledger, op, errand->operation.state, 0);
 	if (rule.flags & RULE_LOCK) {
 		r = has_turn(ledger, &rule, op, &lock);
 		if (r <= 0)
