@@ -143,6 +143,8 @@ static int judge_move(struct ledger *ledger, struct store_command *command,
 	bool is_sent = command->event == EVENT_RESENT || command->event == EVENT_PICKED_UP;
 	int r = 0;
 
+	if (command->event == EVENT_PICKED_UP && rule->flags & RULE_LOCK)
+		return STORE_LOST; /* by a claim or a take alone: nothing is sent past its lock */
 	if (is_sent && record->state == STATE_UNKNOWN && rule->flags & RULE_LOCK)
 		r = judge_resending(ledger, command, record, rule, out_lock);
 	if (r == 0)

@@ -19,9 +19,12 @@
  *     restarts; those that wait for it get it in the order of their claims;
  *   - a move that core/operation.h does not have is refused (STORE_LOST).
  * Can fail: the disk is full or broken (FAIL_STORE: nothing changed); the commit was asked
- * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; a claim's id
- * and epoch are what they are if it was committed, and nobody else's if it was not); the tray
- * is full (FAIL_LIMIT: nothing was tried).
+ * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; the id and epoch
+ * of a claim, of each errand of a take and of a move by EVENT_RESENT are what they are if it was
+ * committed, and nobody else's if it was not: nothing is sent, and each is settled as not sent
+ * until that is certain, what was to be sent again as lost sight of, since its first sending may
+ * have arrived; STORE_LOST then says that it never began); the tray is full (FAIL_LIMIT: nothing
+ * was tried).
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -45,6 +48,7 @@ enum {
 	STORE_SCAN_MAX = 8192,	 /* operations looked at for one page */
 	STORE_PURGE_MAX = 256,	 /* records, and tombstones, forgotten by one command */
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
+	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
 };
 
@@ -61,7 +65,9 @@ enum {
 	/* claim, by the rules of its action: nothing was recorded, the token is still free; but for
 	 * a queued operation that was to be picked up, which stays as it is. */
 	STORE_REUSED = 6,	   /* another operation has its identity; `operation` and its answer */
-	STORE_LOCKED = 7,	   /* `operation` is who holds, or is before us; `view` the lock */
+	STORE_LOCKED = 7,	   /* `operation` is who holds, or is before us; `view` the lock.
+				    * A move that sends again (EVENT_RESENT) what has lost its lock by
+				    * force: somebody else has it; `operation` is unmoved */
 	STORE_VERSION = 8,	   /* the lock's version is another: `view.lock_version` */
 	STORE_OVER_BUDGET = 9,	   /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,	   /* nobody opened it */
@@ -77,7 +83,8 @@ enum store_kind {
 			 within a second. See store_note() */
 	STORE_AMEND,  /* whether an attempt's answer was delivered; lazy. See store_amend() */
 	STORE_TAKE,   /* pick up queued operations that are due, for the dispatcher */
-	STORE_DUE,    /* unknown operations that are due, for the reconciler; they stay unknown */
+	STORE_DUE,    /* hand out unknown operations that are due, to the reconciler; they stay
+			 unknown, and are due again after STORE_LEASE_MS */
 	STORE_POSTPONE, /* when the gate sees to an open one next, and what it learned just now */
 	STORE_RELEASE, /* take the lock away from an operation by force */
 	STORE_LOCKS,  /* locks that are held or waited for */
@@ -122,7 +129,7 @@ struct store_command {
 	 * A claim whose lock is taken and that queues for it is done (0) with the state queued, due
 	 * when its turn comes; operation.is_dispatched must be set for it. retention_ms is at least
 	 * rules.unique_ms where it has an identity, and only a failure's is plain_retention_ms.
-	 * out: claim done: fence, if it holds a lock.
+	 * out: claim done, or a move that sends again: fence, if it holds a lock.
 	 */
 	struct rule_facts rules;
 	struct store_request request; /* in: claim; out: a find by id, where one is kept */
@@ -133,6 +140,8 @@ struct store_command {
 	/*
 	 * in: settle, move, postpone: when the gate sees to it next if it then is unknown, or queued
 	 * and the dispatcher's (Unix time; 0: never by itself). INT64_MAX in a postpone: given up.
+	 * A postpone of an unknown one counts as one of its tries. What is lost sight of begins to
+	 * count anew, but for a sending of the reconciler's (settle: attempt.by).
 	 * in: settle, move: `opens` is whose budget a success opens (all zero: none), with the
 	 * amount that its claim recorded. The first that opens one wins.
 	 * out: settle, move, release, claim: some operation has become due, now or later: the
@@ -147,7 +156,9 @@ struct store_command {
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
 	 * expect one, of their version; each is running then, epoch and attempt its own. One whose version
 	 * has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
-	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known).
+	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
+	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
+	 * would be the caller's: not to be sent, but to be settled.
 	 */
 	struct store_errand *errands;
 	size_t errand_count;
