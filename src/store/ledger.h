@@ -45,12 +45,16 @@ enum ledger_statement {
 	SQL_OPERATION_DUE_PUT,
 	SQL_OPERATION_WAIT,
 	SQL_OPERATION_WAKE,
-	SQL_OPERATION_DUE,
-	SQL_OPERATION_NEXT_DUE,
+	SQL_OPERATION_TRIES_ANEW,
+	SQL_QUEUED_DUE,
+	SQL_UNKNOWN_DUE,
+	SQL_QUEUED_NEXT,
+	SQL_UNKNOWN_NEXT,
 	SQL_OPERATION_RETRIES,
 	SQL_RULE_PUT,
 	SQL_RULE_GET,
-	SQL_RULE_FENCE,
+	SQL_RULE_PART,
+	SQL_RULE_SENT,
 	SQL_RULE_DELETE,
 	SQL_LOCK_PUT,
 	SQL_LOCK_GET,
@@ -77,6 +81,7 @@ enum ledger_statement {
 	SQL_ANSWER_DELETE,
 	SQL_ATTEMPT_LAST,
 	SQL_ATTEMPT_INSERT,
+	SQL_ATTEMPT_REMARK,
 	SQL_ATTEMPT_END,
 	SQL_ATTEMPT_AMEND,
 	SQL_ATTEMPT_TRIM,
@@ -211,6 +216,7 @@ struct ledger_rule {
 	int64_t budget;	  /* key of the one it spends from; 0: none */
 	struct money spends, opens;
 	int64_t budget_ms;
+	int64_t sent_ms; /* first; 0: never */
 };
 
 /* A row of `lock`; key 0: there is none yet. */
@@ -250,6 +256,8 @@ int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_
 /* May this claim make an operation? 0, or the outcome that refuses it. Changes nothing. */
 int ledger_judge(struct ledger *ledger, struct store_command *command,
 		 struct ledger_plan *out_plan);
+/* What its rule knows of a sending that begins. Nothing for one without. */
+int ledger_put_sending(struct ledger *ledger, int64_t op, uint64_t fence, int64_t sent_ms);
 /* Carry out what ledger_judge() let through, for the operation that has been inserted. */
 int ledger_begin_rules(struct ledger *ledger, struct store_command *command,
 		       const struct ledger_plan *plan);
@@ -276,7 +284,6 @@ int ledger_add_lock(struct ledger *ledger, const struct store_command *command,
 /* It is `op`'s from now on; *out_fence is the new number, which its rule has yet to learn. */
 int ledger_take_lock(struct ledger *ledger, const struct ledger_lock *lock, int64_t op,
 		     int64_t now_ms, uint64_t *out_fence);
-int ledger_put_fence(struct ledger *ledger, int64_t op, uint64_t fence);
 int ledger_free_lock(struct ledger *ledger, int64_t key, int64_t op, bool has_succeeded);
 int ledger_join_line(struct ledger *ledger, int64_t key, int64_t op);
 int ledger_leave_line(struct ledger *ledger, int64_t key, int64_t op);
@@ -306,6 +313,13 @@ int ledger_due(struct ledger *ledger, struct store_command *command);
 int ledger_postpone(struct ledger *ledger, struct store_command *command);
 /* Is anything due for this take or look? Sets command->due_ms. 1 yes, 0 no, < 0. */
 int ledger_has_errand(struct ledger *ledger, struct store_command *command);
+/*
+ * When the gate sees to it next. The column is below 0 for an unknown one, so that the one index of
+ * what is due keeps the dispatcher's and the reconciler's apart without having the state in it: a
+ * settlement, which changes the state of every operation, does not touch this index.
+ */
+int64_t due_column(enum operation_state state, int64_t due_ms);
+int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state, int64_t due_ms);
 int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_request *request);
 int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 			struct store_request *out_request);

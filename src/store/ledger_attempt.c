@@ -11,6 +11,8 @@
 
 #include "store/rules.h"
 
+static int put_remark(struct ledger *ledger, int64_t op, uint32_t n,
+		      const struct store_attempt *attempt);
 static int trim(struct ledger *ledger, int64_t op, uint32_t n);
 
 int ledger_add_attempt(struct ledger *ledger, int64_t op, uint32_t n, int64_t at_ms,
@@ -28,10 +30,22 @@ int ledger_add_attempt(struct ledger *ledger, int64_t op, uint32_t n, int64_t at
 	bind_str(insert, 7, attempt->step);
 	bind_str(insert, 8, attempt->request_id);
 	sqlite3_bind_int(insert, 9, attempt->delivered);
-	sqlite3_bind_int(insert, 10, (int)attempt->by);
-	bind_str(insert, 11, attempt->note);
 	r = ledger_run(ledger, insert);
+	if (r == 0 && (attempt->by || attempt->note.len))
+		r = put_remark(ledger, op, n, attempt);
 	return r < 0 || n <= STORE_HISTORY_MAX ? r : trim(ledger, op, n);
+}
+
+static int put_remark(struct ledger *ledger, int64_t op, uint32_t n,
+		      const struct store_attempt *attempt)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_ATTEMPT_REMARK);
+
+	sqlite3_bind_int64(put, 1, op);
+	sqlite3_bind_int64(put, 2, n);
+	sqlite3_bind_int(put, 3, (int)attempt->by);
+	bind_str(put, 4, attempt->note);
+	return ledger_run(ledger, put);
 }
 
 /* Keep the first and the newest, of which `n` is the last. */

@@ -21,7 +21,7 @@ static void bind_str_or_null(sqlite3_stmt *statement, int column, struct str tex
 }
 
 static int settle_row(struct ledger *ledger, const struct store_command *command,
-		      enum operation_state next, int64_t now_ms, int64_t due_ms)
+		      enum operation_state next, int64_t now_ms)
 {
 	sqlite3_stmt *settle = ledger_statement(ledger, SQL_OPERATION_SETTLE);
 	const struct store_operation *given = &command->operation;
@@ -42,8 +42,6 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	bind_str_or_null(settle, 10, given->decided_by);
 	bind_str_or_null(settle, 11, given->account);
 	bind_str_or_null(settle, 12, given->resource);
-	sqlite3_bind_int64(settle, 13, due_ms);
-	sqlite3_bind_int(settle, 14, !record_tries_anew(command, next));
 	r = ledger_run(ledger, settle);
 	if (r < 0)
 		return r;
@@ -66,11 +64,15 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	if (r < 0)
 		return r;
 	due_ms = record_due(rule.flags & RULE_DISPATCHED, step.next, command->next_ms);
-	r = settle_row(ledger, command, step.next, step.now_ms, due_ms);
+	r = settle_row(ledger, command, step.next, step.now_ms);
 	if (r != 0)
 		return r < 0 ? r : settle_missed(ledger, command);
 	command->makes_due = due_ms && due_ms != INT64_MAX;
 	r = write_answer(ledger, op, &command->answer);
+	if (r == 0 && due_ms)
+		r = ledger_put_due(ledger, op, step.next, due_ms);
+	if (r == 0 && record_tries_anew(command, step.next))
+		r = ledger_run_on(ledger, SQL_OPERATION_TRIES_ANEW, op);
 	if (r == 0)
 		r = ledger_end_attempt(ledger, op, command->attempt_number,
 				       command->attempt.outcome);
@@ -141,6 +143,8 @@ static int judge_move(struct ledger *ledger, struct store_command *command,
 	bool is_sent = command->event == EVENT_RESENT || command->event == EVENT_PICKED_UP;
 	int r = 0;
 
+	if (command->event == EVENT_PICKED_UP && rule->flags & RULE_LOCK)
+		return STORE_LOST; /* by a claim or a take alone: nothing is sent past its lock */
 	if (is_sent && record->state == STATE_UNKNOWN && rule->flags & RULE_LOCK)
 		r = judge_resending(ledger, command, record, rule, out_lock);
 	if (r == 0)
@@ -152,14 +156,15 @@ static int judge_move(struct ledger *ledger, struct store_command *command,
 
 /* The lock again, where it had been lost. */
 static int take_again(struct ledger *ledger, struct store_command *command,
-		      const struct ledger_lock *lock, const struct ledger_step *step)
+		      const struct ledger_lock *lock, const struct ledger_step *step,
+		      int64_t sent_ms)
 {
 	int r;
 
 	if (!lock->key || lock->holder)
 		return 0;
 	r = ledger_take_lock(ledger, lock, step->op, step->now_ms, &command->fence);
-	return r == 0 ? ledger_put_fence(ledger, step->op, command->fence) : r;
+	return r == 0 ? ledger_put_sending(ledger, step->op, command->fence, sent_ms) : r;
 }
 
 static int follow_move(struct ledger *ledger, struct store_command *command,
@@ -203,7 +208,7 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	command->makes_due = record->due_ms && record->due_ms != INT64_MAX;
 	r = ledger_update(ledger, record);
 	if (r == 0)
-		r = take_again(ledger, command, &lock, &step);
+		r = take_again(ledger, command, &lock, &step, record->sent_ms);
 	if (r == 0)
 		r = follow_move(ledger, command, &rule, &step, record);
 	if (r == 0)
@@ -242,9 +247,8 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record)
 	bind_str(move, 7, record->reason);
 	bind_str(move, 8, record->decided_by);
 	sqlite3_bind_int64(move, 9, record->tries);
-	sqlite3_bind_int64(move, 10, record->sent_ms);
-	sqlite3_bind_int64(move, 11, record->due_ms);
-	bind_str(move, 12, record->resource);
+	sqlite3_bind_int64(move, 10, due_column(record->state, record->due_ms));
+	bind_str(move, 11, record->resource);
 	return ledger_run(ledger, move);
 }
 

@@ -165,11 +165,8 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 	sqlite3_bind_int64(insert, 14, record->created_ms);
 	sqlite3_bind_int64(insert, 15, record->updated_ms);
 	sqlite3_bind_int64(insert, 16, record->expires_ms);
-	sqlite3_bind_int(insert, 17, record->is_dispatched);
-	sqlite3_bind_int64(insert, 18, record->tries);
-	sqlite3_bind_int64(insert, 19, record->sent_ms);
-	sqlite3_bind_int64(insert, 20, record->due_ms);
-	bind_str(insert, 21, record->probe);
+	sqlite3_bind_int64(insert, 17, record->tries);
+	sqlite3_bind_int64(insert, 18, due_column(record->state, record->due_ms));
 	return ledger_run(ledger, insert);
 }
 
@@ -257,14 +254,6 @@ static int judge_pick_up(struct ledger *ledger, struct store_command *command,
 	return r < 0 ? r : STORE_VERSION;
 }
 
-static int take_back(struct ledger *ledger, struct store_command *command,
-		     const struct ledger_lock *lock, int64_t op, int64_t now_ms)
-{
-	int r = ledger_take_lock(ledger, lock, op, now_ms, &command->fence);
-
-	return r == 0 ? ledger_put_fence(ledger, op, command->fence) : r;
-}
-
 static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 			 struct store_operation *record, int64_t now_ms)
 {
@@ -287,7 +276,9 @@ static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 	record_send(record, ledger->doubts, now_ms);
 	r = ledger_update(ledger, record);
 	if (r == 0 && lock.key)
-		r = take_back(ledger, command, &lock, op, now_ms);
+		r = ledger_take_lock(ledger, &lock, op, now_ms, &command->fence);
+	if (r == 0)
+		r = ledger_put_sending(ledger, op, command->fence, record->sent_ms);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
 	if (r < 0)

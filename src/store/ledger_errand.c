@@ -6,8 +6,9 @@
  * not send them, and settles each as not sent until it is certain. An epoch is never given twice
  * (claim_epoch()), so this cannot end somebody else's sending.
  *
- * Looking leases: an unknown operation that has been handed out is not due again for LEASE_MS,
- * unless whoever has it says otherwise. If it dies, that is how long the operation is left alone.
+ * Looking leases: an unknown operation that has been handed out is not due again for
+ * STORE_LEASE_MS, unless whoever has it says otherwise. If it dies, that is how long the operation
+ * is left alone.
  */
 #include "store/ledger.h"
 
@@ -15,7 +16,7 @@
 
 #include <stdio.h>
 
-enum { LEASE_MS = 60 * 1000 };
+enum { ROUNDS_MAX = 16 }; /* of one take, each over STORE_ERRANDS_MAX operations at most */
 
 /* 1: it is an errand; 0: it is none; < 0. */
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
@@ -62,17 +63,26 @@ int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 	return is_full ? FAIL_MEMORY : 0;
 }
 
-static enum operation_state wanted_state(const struct store_command *command)
+int64_t due_column(enum operation_state state, int64_t due_ms)
 {
-	return command->kind == STORE_TAKE ? STATE_QUEUED : STATE_UNKNOWN;
+	return state == STATE_UNKNOWN ? -due_ms : due_ms;
+}
+
+int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state, int64_t due_ms)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_OPERATION_DUE_PUT);
+
+	sqlite3_bind_int64(put, 1, op);
+	sqlite3_bind_int64(put, 2, due_column(state, due_ms));
+	return ledger_run(ledger, put);
 }
 
 static int read_next_due(struct ledger *ledger, struct store_command *command)
 {
-	sqlite3_stmt *next = ledger_statement(ledger, SQL_OPERATION_NEXT_DUE);
+	bool is_take = command->kind == STORE_TAKE;
+	sqlite3_stmt *next = ledger_statement(ledger, is_take ? SQL_QUEUED_NEXT : SQL_UNKNOWN_NEXT);
 
 	bind_str(next, 1, command->operation.upstream);
-	sqlite3_bind_int(next, 2, (int)wanted_state(command));
 	return ledger_number(ledger, next, 0, &command->due_ms);
 }
 
@@ -90,15 +100,15 @@ int ledger_has_errand(struct ledger *ledger, struct store_command *command)
 static int read_due(struct ledger *ledger, const struct store_command *command, int64_t now_ms,
 		    int64_t *out_ops, size_t *out_count)
 {
-	sqlite3_stmt *due = ledger_statement(ledger, SQL_OPERATION_DUE);
+	bool is_take = command->kind == STORE_TAKE;
+	sqlite3_stmt *due = ledger_statement(ledger, is_take ? SQL_QUEUED_DUE : SQL_UNKNOWN_DUE);
 	int r;
 
 	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
 	*out_count = 0;
 	bind_str(due, 1, command->operation.upstream);
-	sqlite3_bind_int(due, 2, (int)wanted_state(command));
-	sqlite3_bind_int64(due, 3, now_ms);
-	sqlite3_bind_int64(due, 4, (int64_t)command->limit);
+	sqlite3_bind_int64(due, 2, now_ms);
+	sqlite3_bind_int64(due, 3, (int64_t)(command->limit - command->errand_count));
 	while ((r = ledger_step(ledger, due)) > 0)
 		out_ops[(*out_count)++] = sqlite3_column_int64(due, 0);
 	return r;
@@ -129,26 +139,46 @@ static int fill_errand(struct ledger *ledger, struct store_command *command, int
 typedef int errand_maker(struct ledger *ledger, struct store_command *command, int64_t op,
 			 int64_t now_ms, struct store_errand *errand);
 
-/* Make errands of what is due, as many as there is memory for: the rest is still due. */
-static int make_errands(struct ledger *ledger, struct store_command *command, errand_maker *make)
+/* Errands of what is due now. *out_seen: how many were looked at; what has failed is none. */
+static int make_round(struct ledger *ledger, struct store_command *command, errand_maker *make,
+		      size_t *out_seen)
 {
 	int64_t ops[STORE_ERRANDS_MAX], now_ms = env_wall_ms(ledger->env);
-	size_t count = 0, seen = 0;
-	int r;
+	size_t count = 0;
+	int r = read_due(ledger, command, now_ms, ops, &count);
+
+	*out_seen = 0;
+	while (r >= 0 && *out_seen < count) {
+		r = make(ledger, command, ops[*out_seen], now_ms,
+			 &command->errands[command->errand_count]);
+		if (r > 0)
+			command->errand_count++;
+		if (r >= 0)
+			++*out_seen;
+	}
+	return r < 0 ? r : 0;
+}
+
+/*
+ * Round after round, since one that is cancelled gives its turn to the next; as many as there is
+ * memory for, the rest is still due.
+ */
+static int make_errands(struct ledger *ledger, struct store_command *command, errand_maker *make)
+{
+	size_t seen = 1, all = 0;
+	int r = 0;
 
 	command->errand_count = 0;
 	command->makes_due = false;
 	command->errands = arena_zalloc(command->mem, command->limit * sizeof(*command->errands));
 	if (!command->errands)
 		return FAIL_MEMORY;
-	r = read_due(ledger, command, now_ms, ops, &count);
-	while (r >= 0 && seen < count) {
-		r = make(ledger, command, ops[seen++], now_ms,
-			 &command->errands[command->errand_count]);
-		if (r > 0)
-			command->errand_count++;
+	for (int i = 0; i < ROUNDS_MAX && r == 0 && seen && command->errand_count < command->limit;
+	     i++) {
+		r = make_round(ledger, command, make, &seen);
+		all += seen;
 	}
-	if (r == FAIL_MEMORY && seen > 1)
+	if (r == FAIL_MEMORY && all)
 		r = 0;
 	return r < 0 ? r : read_next_due(ledger, command);
 }
@@ -158,24 +188,15 @@ int ledger_take(struct ledger *ledger, struct store_command *command)
 	return make_errands(ledger, command, take_one);
 }
 
-static int put_due(struct ledger *ledger, int64_t op, int64_t due_ms)
-{
-	sqlite3_stmt *put = ledger_statement(ledger, SQL_OPERATION_DUE_PUT);
-
-	sqlite3_bind_int64(put, 1, op);
-	sqlite3_bind_int64(put, 2, due_ms);
-	return ledger_run(ledger, put);
-}
-
 static int lease_one(struct ledger *ledger, struct store_command *command, int64_t op,
 		     int64_t now_ms, struct store_errand *errand)
 {
-	int64_t until_ms = time_add(now_ms, LEASE_MS);
+	int64_t until_ms = time_add(now_ms, STORE_LEASE_MS);
 	struct ledger_rule rule;
 	int r = fill_errand(ledger, command, op, &rule, errand);
 
 	if (r == 0)
-		r = put_due(ledger, op, until_ms);
+		r = ledger_put_due(ledger, op, STATE_UNKNOWN, until_ms);
 	errand->operation.due_ms = until_ms;
 	return r < 0 ? r : 1;
 }
@@ -211,9 +232,8 @@ static int cancel_outdated(struct ledger *ledger, struct store_command *command,
 	char reason[160];
 
 	snprintf(reason, sizeof(reason),
-		 "it expected version %lld of what its lock guards, which was at version %llu when "
-		 "its turn came",
-		 (long long)rule->version, (unsigned long long)lock->version);
+		 "when its turn came, the lock was at version %llu, and not %lld",
+		 (unsigned long long)lock->version, (long long)rule->version);
 	if (operation_move(record->state, EVENT_CANCELLED, &record->state) != 0)
 		return fail(FAIL_UNPLANNED);
 	record->updated_ms = now_ms;
@@ -237,7 +257,7 @@ static int has_turn(struct ledger *ledger, const struct ledger_rule *rule, int64
 		return r < 0 ? r : fail(FAIL_UNPLANNED);
 	if (before == op)
 		return 1;
-	return put_due(ledger, op, INT64_MAX);
+	return ledger_put_due(ledger, op, STATE_QUEUED, INT64_MAX);
 }
 
 static int begin_sending(struct ledger *ledger, struct store_command *command,
@@ -251,8 +271,8 @@ static int begin_sending(struct ledger *ledger, struct store_command *command,
 	record_send(record, ledger->doubts, now_ms);
 	if (lock->key)
 		r = ledger_take_lock(ledger, lock, op, now_ms, &errand->fence);
-	if (r == 0 && lock->key)
-		r = ledger_put_fence(ledger, op, errand->fence);
+	if (r == 0)
+		r = ledger_put_sending(ledger, op, errand->fence, record->sent_ms);
 	if (r == 0)
 		r = change_state(ledger, command, record, rule, now_ms);
 	errand->attempt_number = ++record->attempts;
@@ -273,7 +293,7 @@ static int take_one(struct ledger *ledger, struct store_command *command, int64_
 	if (r < 0)
 		return r;
 	if (errand->operation.state != STATE_QUEUED || !errand->operation.is_dispatched)
-		return put_due(ledger, op, 0);
+		return ledger_put_due(ledger, op, errand->operation.state, 0);
 	if (rule.flags & RULE_LOCK) {
 		r = has_turn(ledger, &rule, op, &lock);
 		if (r <= 0)

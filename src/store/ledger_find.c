@@ -2,7 +2,6 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
-#include "core/operation.h"
 
 static int find_by_token(struct ledger *ledger, struct store_command *command,
 			 struct store_operation **out_record);
@@ -52,6 +51,7 @@ static int find_by_token(struct ledger *ledger, struct store_command *command,
 static bool read_attempt(sqlite3_stmt *row, struct arena *mem, struct store_attempt *attempt)
 {
 	bool is_full = false;
+	struct str remark;
 
 	attempt->at_ms = sqlite3_column_int64(row, 0);
 	attempt->outcome = (enum outcome)sqlite3_column_int(row, 1);
@@ -60,8 +60,12 @@ static bool read_attempt(sqlite3_stmt *row, struct arena *mem, struct store_atte
 	attempt->step = column_str(row, 4, mem, &is_full);
 	attempt->request_id = column_str(row, 5, mem, &is_full);
 	attempt->delivered = sqlite3_column_int(row, 6);
-	attempt->by = (enum store_actor)sqlite3_column_int(row, 7);
-	attempt->note = column_str(row, 8, mem, &is_full);
+	remark = column_str(row, 7, mem, &is_full);
+	if (remark.len) {
+		attempt->by = (enum store_actor)(remark.at[0] - '0');
+		remark = str_of(remark.at + 1, remark.len - 1);
+	}
+	attempt->note = remark;
 	return !is_full;
 }
 
@@ -113,7 +117,6 @@ static int read_retries(struct ledger *ledger, struct store_command *command,
 			const struct store_operation *record)
 {
 	sqlite3_stmt *list = ledger_statement(ledger, SQL_OPERATION_RETRIES);
-	char text[OPERATION_ID_TEXT + 1];
 	int r;
 
 	command->retry_count = 0;
@@ -124,8 +127,7 @@ static int read_retries(struct ledger *ledger, struct store_command *command,
 		arena_zalloc(command->mem, STORE_WAITERS_LISTED * sizeof(*command->retries));
 	if (!command->retries)
 		return FAIL_MEMORY;
-	operation_id_write(&record->id, text);
-	sqlite3_bind_text(list, 1, text, OPERATION_ID_TEXT, SQLITE_STATIC);
+	sqlite3_bind_int64(list, 1, id_op(&record->id));
 	sqlite3_bind_int(list, 2, STORE_WAITERS_LISTED);
 	while ((r = ledger_step(ledger, list)) > 0)
 		id_make(sqlite3_column_int64(list, 0), sqlite3_column_int64(list, 1),

@@ -85,15 +85,6 @@ int ledger_take_lock(struct ledger *ledger, const struct ledger_lock *lock, int6
 	return ledger_run(ledger, take);
 }
 
-int ledger_put_fence(struct ledger *ledger, int64_t op, uint64_t fence)
-{
-	sqlite3_stmt *put = ledger_statement(ledger, SQL_RULE_FENCE);
-
-	sqlite3_bind_int64(put, 1, op);
-	sqlite3_bind_int64(put, 2, (int64_t)fence);
-	return ledger_run(ledger, put);
-}
-
 int ledger_free_lock(struct ledger *ledger, int64_t key, int64_t op, bool has_succeeded)
 {
 	sqlite3_stmt *let_go = ledger_statement(ledger, SQL_LOCK_FREE);

@@ -169,6 +169,7 @@ static bool read_row(sqlite3_stmt *row, int64_t op, struct arena *mem,
 		     struct store_operation *record)
 {
 	bool is_full = false;
+	int64_t due;
 
 	id_make(op, sqlite3_column_int64(row, 0), &record->id);
 	record->account = column_str(row, 1, mem, &is_full);
@@ -187,13 +188,34 @@ static bool read_row(sqlite3_stmt *row, int64_t op, struct arena *mem,
 	record->reference = column_str(row, 14, mem, &is_full);
 	record->reason = column_str(row, 15, mem, &is_full);
 	record->decided_by = column_str(row, 16, mem, &is_full);
-	record->is_dispatched = sqlite3_column_int(row, 17) != 0;
-	record->tries = (uint32_t)sqlite3_column_int64(row, 18);
-	record->sent_ms = sqlite3_column_int64(row, 19);
-	record->due_ms = sqlite3_column_int64(row, 20);
-	record->probe = column_str(row, 21, mem, &is_full);
-	record->resource = column_str(row, 22, mem, &is_full);
+	record->tries = (uint32_t)sqlite3_column_int64(row, 17);
+	due = sqlite3_column_int64(row, 18);
+	record->due_ms = due < 0 ? -due : due;
+	record->resource = column_str(row, 19, mem, &is_full);
+	record->probe = str_of("", 0);
+	record->sent_ms = record->created_ms; /* one without a rule begins with its sending */
 	return !is_full;
+}
+
+/* What a row of `rule` knows of its operation. */
+static int read_part(struct ledger *ledger, int64_t op, struct arena *mem,
+		     struct store_operation *record)
+{
+	sqlite3_stmt *get = ledger_statement(ledger, SQL_RULE_PART);
+	bool is_full = false;
+	int r;
+
+	if (!op_has_rule(op))
+		return 0;
+	sqlite3_bind_int64(get, 1, op);
+	r = ledger_step(ledger, get);
+	if (r <= 0)
+		return r;
+	record->is_dispatched = sqlite3_column_int(get, 0) & RULE_DISPATCHED;
+	record->sent_ms = sqlite3_column_int64(get, 1);
+	record->probe = column_str(get, 2, mem, &is_full);
+	sqlite3_reset(get);
+	return is_full ? FAIL_MEMORY : 0;
 }
 
 int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
@@ -211,10 +233,10 @@ int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
 	record = arena_zalloc(mem, sizeof(*record));
 	has_room = record && read_row(get, op, mem, record);
 	sqlite3_reset(get);
-	if (!has_room)
-		return FAIL_MEMORY;
-	*out_record = record;
-	return 0;
+	r = has_room ? read_part(ledger, op, mem, record) : FAIL_MEMORY;
+	if (r == 0)
+		*out_record = record;
+	return r;
 }
 
 int ledger_id_of(struct ledger *ledger, int64_t op, struct operation_id *out_id)

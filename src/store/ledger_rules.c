@@ -34,7 +34,10 @@ bool claim_has_rule(const struct store_command *command)
 	const struct rule_facts *rules = &command->rules;
 
 	return rules->has_unique || rules->has_lock || rules->has_budget || rules->opens_budget ||
-	       command->operation.is_dispatched || command->request.method.len;
+	       command->operation.is_dispatched || command->operation.probe.len ||
+	       command->operation.retry_of.len || command->request.method.len ||
+	       command->operation.state == STATE_QUEUED ||
+	       command->operation.state == STATE_AWAITING_APPROVAL;
 }
 
 int ledger_judge(struct ledger *ledger, struct store_command *command, struct ledger_plan *out_plan)
@@ -255,6 +258,8 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 		       const struct ledger_rule *rule)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_RULE_PUT);
+	struct operation_id retried;
+	bool has_retried = operation_id_read(command->operation.retry_of, &retried);
 
 	sqlite3_bind_int64(put, 1, id_op(&command->operation.id));
 	sqlite3_bind_int64(put, 2, rule->flags);
@@ -273,6 +278,9 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 	sqlite3_bind_int64(put, 12, rule->opens.minor_units);
 	bind_str(put, 13, str_from(rule->opens.currency));
 	sqlite3_bind_int64(put, 14, rule->budget_ms);
+	sqlite3_bind_int64(put, 15, command->operation.sent_ms);
+	bind_str(put, 16, command->operation.probe);
+	sqlite3_bind_int64(put, 17, has_retried ? id_op(&retried) : 0);
 	return ledger_run(ledger, put);
 }
 
@@ -301,8 +309,21 @@ int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_
 	out_rule->opens.minor_units = sqlite3_column_int64(get, 10);
 	column_currency(get, 11, out_rule->opens.currency);
 	out_rule->budget_ms = sqlite3_column_int64(get, 12);
+	out_rule->sent_ms = sqlite3_column_int64(get, 13);
 	sqlite3_reset(get);
 	return 0;
+}
+
+int ledger_put_sending(struct ledger *ledger, int64_t op, uint64_t fence, int64_t sent_ms)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_RULE_SENT);
+
+	if (!op_has_rule(op))
+		return 0;
+	sqlite3_bind_int64(put, 1, op);
+	sqlite3_bind_int64(put, 2, (int64_t)fence);
+	sqlite3_bind_int64(put, 3, sent_ms);
+	return ledger_run(ledger, put);
 }
 
 static bool has_lock_in(enum operation_state state)

@@ -28,19 +28,20 @@ static const char *const migrations[] = {
 	" created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
 	" expires_ms INTEGER NOT NULL,"
 	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL,"
-	" is_dispatched INTEGER NOT NULL, tries INTEGER NOT NULL, sent_ms INTEGER NOT NULL,"
-	" due_ms INTEGER NOT NULL, probe TEXT NOT NULL, resource TEXT NOT NULL);"
+	" tries INTEGER NOT NULL,"
+	" due INTEGER NOT NULL," /* below 0 while it is unknown; see ledger_put_due() */
+	" resource TEXT NOT NULL);"
 	"CREATE INDEX operation_open ON operation(state) WHERE state < 5;"
 	"CREATE INDEX operation_expiry ON operation(expires_ms) WHERE state > 4;"
-	"CREATE INDEX operation_due ON operation(upstream, state, due_ms) WHERE due_ms <> 0;"
-	"CREATE INDEX operation_retry ON operation(retry_of COLLATE NOCASE)"
-	" WHERE retry_of <> '';"
+	"CREATE INDEX operation_due ON operation(upstream, due) WHERE due <> 0;"
 	"CREATE TABLE rule(" /* of operations that have any, which their key says */
 	" op INTEGER PRIMARY KEY, flags INTEGER NOT NULL, plain_ms INTEGER NOT NULL,"
 	" identity BLOB NOT NULL, until_ms INTEGER NOT NULL,"
 	" lock INTEGER NOT NULL, fence INTEGER NOT NULL, version INTEGER NOT NULL,"
 	" budget INTEGER NOT NULL, spends INTEGER NOT NULL, currency TEXT NOT NULL,"
-	" opens INTEGER NOT NULL, opens_currency TEXT NOT NULL, budget_ms INTEGER NOT NULL);"
+	" opens INTEGER NOT NULL, opens_currency TEXT NOT NULL, budget_ms INTEGER NOT NULL,"
+	" sent_ms INTEGER NOT NULL, probe TEXT NOT NULL, retries INTEGER NOT NULL);"
+	"CREATE INDEX rule_retries ON rule(retries) WHERE retries <> 0;"
 	"CREATE TABLE lock(" /* its key is the operation's that first asked for it */
 	" op INTEGER PRIMARY KEY, hash BLOB NOT NULL, account TEXT NOT NULL,"
 	" name TEXT NOT NULL, version INTEGER NOT NULL, fence INTEGER NOT NULL,"
@@ -63,7 +64,7 @@ static const char *const migrations[] = {
 	" op INTEGER NOT NULL, n INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
 	" outcome INTEGER NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL,"
 	" step TEXT NOT NULL, request TEXT NOT NULL, delivered INTEGER NOT NULL,"
-	" actor INTEGER NOT NULL, note TEXT NOT NULL,"
+	" remark TEXT NOT NULL," /* the actor's digit and the note; empty: the caller's, none */
 	" PRIMARY KEY(op, n)) WITHOUT ROWID;"
 	"CREATE INDEX attempt_task ON attempt(task, op) WHERE task <> '';"
 	"CREATE TABLE token(hash BLOB PRIMARY KEY, op INTEGER NOT NULL) WITHOUT ROWID;"
@@ -76,11 +77,11 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 #define ROW                                                                                        \
 	"random, account, token, fingerprint, method, path, action, upstream, retry_of, state, "   \
 	"epoch, created_ms, updated_ms, expires_ms, reference, reason, decided_by, "               \
-	"is_dispatched, tries, sent_ms, due_ms, probe, resource "
+	"tries, due, resource "
 
 #define RULE                                                                                       \
 	"flags, plain_ms, identity, until_ms, lock, fence, version, budget, spends, currency, "    \
-	"opens, opens_currency, budget_ms "
+	"opens, opens_currency, budget_ms, sent_ms "
 
 /* A candidate for a list: what filters look at. */
 #define CANDIDATE "o.op, o.account, o.token, o.state "
@@ -90,40 +91,45 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_OPERATION_INSERT] = "INSERT INTO operation VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-				 "?10, ?11, ?12, ?13, ?14, ?15, ?16, '', '', '', ?17, ?18, ?19, "
-				 "?20, ?21, '')",
+				 "?10, ?11, ?12, ?13, ?14, ?15, ?16, '', '', '', ?17, ?18, '')",
 	[SQL_OPERATION_GET] = "SELECT " ROW "FROM operation WHERE op = ?1",
 	[SQL_OPERATION_SETTLE] =
 		"UPDATE operation SET state = ?5, updated_ms = ?6,"
 		" expires_ms = coalesce(?7, expires_ms), reference = coalesce(?8, reference),"
 		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by),"
-		" resource = coalesce(?12, resource), due_ms = ?13, tries = tries * ?14"
+		" resource = coalesce(?12, resource)"
 		" WHERE op = ?1 AND random = ?2 AND state = ?3 AND epoch = ?4"
 		" AND (?11 IS NULL OR account = ?11)",
 	[SQL_OPERATION_MOVE] =
 		"UPDATE operation SET state = ?2, epoch = ?3, updated_ms = ?4, expires_ms = ?5,"
-		" reference = ?6, reason = ?7, decided_by = ?8, tries = ?9, sent_ms = ?10,"
-		" due_ms = ?11, resource = ?12 WHERE op = ?1",
-	[SQL_OPERATION_DUE_GET] = "SELECT due_ms FROM operation WHERE op = ?1",
-	[SQL_OPERATION_DUE_PUT] = "UPDATE operation SET due_ms = ?2 WHERE op = ?1",
-	[SQL_OPERATION_WAIT] = "UPDATE operation SET due_ms = 9223372036854775807"
-			       " WHERE op = ?1 AND due_ms <> 9223372036854775807",
-	[SQL_OPERATION_WAKE] = "UPDATE operation SET due_ms = ?2"
-			       " WHERE op = ?1 AND due_ms = 9223372036854775807",
-	[SQL_OPERATION_DUE] =
-		"SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-		" AND state = ?2 AND due_ms <> 0 AND due_ms <= ?3 ORDER BY due_ms, op LIMIT ?4",
-	[SQL_OPERATION_NEXT_DUE] =
-		"SELECT due_ms FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-		" AND state = ?2 AND due_ms <> 0 AND due_ms < 9223372036854775807"
-		" ORDER BY due_ms LIMIT 1",
-	[SQL_OPERATION_RETRIES] =
-		"SELECT op, random FROM operation INDEXED BY operation_retry"
-		" WHERE retry_of = ?1 COLLATE NOCASE AND retry_of <> '' ORDER BY op LIMIT ?2",
+		" reference = ?6, reason = ?7, decided_by = ?8, tries = ?9, due = ?10,"
+		" resource = ?11 WHERE op = ?1",
+	[SQL_OPERATION_DUE_GET] = "SELECT abs(due) FROM operation WHERE op = ?1",
+	[SQL_OPERATION_DUE_PUT] = "UPDATE operation SET due = ?2 WHERE op = ?1",
+	[SQL_OPERATION_TRIES_ANEW] = "UPDATE operation SET tries = 0 WHERE op = ?1",
+	[SQL_OPERATION_WAIT] = "UPDATE operation SET due = 9223372036854775807"
+			       " WHERE op = ?1 AND due <> 9223372036854775807",
+	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = ?2"
+			       " WHERE op = ?1 AND due = 9223372036854775807",
+	[SQL_QUEUED_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+			   " AND due <> 0 AND due > 0 AND due <= ?2 ORDER BY due, op LIMIT ?3",
+	[SQL_UNKNOWN_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+			    " AND due <> 0 AND due < 0 AND due >= -?2 ORDER BY due DESC LIMIT ?3",
+	[SQL_QUEUED_NEXT] = "SELECT due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+			    " AND due <> 0 AND due > 0 AND due < 9223372036854775807"
+			    " ORDER BY due LIMIT 1",
+	[SQL_UNKNOWN_NEXT] =
+		"SELECT -due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+		" AND due <> 0 AND due < 0 AND due > -9223372036854775807"
+		" ORDER BY due DESC LIMIT 1",
+	[SQL_OPERATION_RETRIES] = "SELECT o.op, o.random FROM rule r INDEXED BY rule_retries"
+				  " CROSS JOIN operation o ON o.op = r.op"
+				  " WHERE r.retries = ?1 AND r.retries <> 0 ORDER BY r.op LIMIT ?2",
 	[SQL_RULE_PUT] = "INSERT INTO rule VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
-			 " ?12, ?13, ?14)",
+			 " ?12, ?13, ?14, ?15, ?16, ?17)",
+	[SQL_RULE_PART] = "SELECT flags, sent_ms, probe FROM rule WHERE op = ?1",
 	[SQL_RULE_GET] = "SELECT " RULE "FROM rule WHERE op = ?1",
-	[SQL_RULE_FENCE] = "UPDATE rule SET fence = ?2 WHERE op = ?1",
+	[SQL_RULE_SENT] = "UPDATE rule SET fence = ?2, sent_ms = ?3 WHERE op = ?1",
 	[SQL_RULE_DELETE] = "DELETE FROM rule WHERE op = ?1",
 	[SQL_LOCK_PUT] = "INSERT INTO lock VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)",
 	[SQL_LOCK_GET] = "SELECT hash, version, fence, holder, since_ms FROM lock WHERE op = ?1",
@@ -164,14 +170,14 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
 	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
 	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
-	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
-			       " ?10, ?11)",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '')",
+	[SQL_ATTEMPT_REMARK] = "UPDATE attempt SET remark = ?3 || ?4 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_END] = "UPDATE attempt SET outcome = ?3 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_AMEND] = "UPDATE attempt SET delivered = ?3 WHERE op = ?1 AND n = ?2"
 			      " AND EXISTS(SELECT 1 FROM operation WHERE op = ?1 AND random = ?4)",
 	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
 	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered,"
-			     " actor, note FROM attempt WHERE op = ?1 ORDER BY n",
+			     " remark FROM attempt WHERE op = ?1 ORDER BY n",
 	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
 	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
 	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",

@@ -19,9 +19,12 @@
  *     restarts; those that wait for it get it in the order of their claims;
  *   - a move that core/operation.h does not have is refused (STORE_LOST).
  * Can fail: the disk is full or broken (FAIL_STORE: nothing changed); the commit was asked
- * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; a claim's id
- * and epoch are what they are if it was committed, and nobody else's if it was not); the tray
- * is full (FAIL_LIMIT: nothing was tried).
+ * for and no answer came (FAIL_UNCERTAIN: look again before deciding anything; the id and epoch
+ * of a claim, of each errand of a take and of a move by EVENT_RESENT are what they are if it was
+ * committed, and nobody else's if it was not: nothing is sent, and each is settled as not sent
+ * until that is certain, what was to be sent again as lost sight of, since its first sending may
+ * have arrived; STORE_LOST then says that it never began); the tray is full (FAIL_LIMIT: nothing
+ * was tried).
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
@@ -137,6 +140,8 @@ struct store_command {
 	/*
 	 * in: settle, move, postpone: when the gate sees to it next if it then is unknown, or queued
 	 * and the dispatcher's (Unix time; 0: never by itself). INT64_MAX in a postpone: given up.
+	 * A postpone of an unknown one counts as one of its tries. What is lost sight of begins to
+	 * count anew, but for a sending of the reconciler's (settle: attempt.by).
 	 * in: settle, move: `opens` is whose budget a success opens (all zero: none), with the
 	 * amount that its claim recorded. The first that opens one wins.
 	 * out: settle, move, release, claim: some operation has become due, now or later: the

@@ -248,8 +248,8 @@ static int sweep_operations(struct ledger *ledger, enum operation_state next)
 {
 	static const char sql[] =
 		"UPDATE operation INDEXED BY operation_open SET state = ?1, updated_ms = ?2,"
-		" reason = ?3, tries = 0, due_ms = CASE WHEN probe <> '' OR EXISTS"
-		" (SELECT 1 FROM request WHERE request.op = operation.op) THEN ?2 ELSE 0 END"
+		" reason = ?3, tries = 0, due = CASE WHEN EXISTS (SELECT 1 FROM rule"
+		" WHERE rule.op = operation.op AND (probe <> '' OR flags & ?5)) THEN -?2 ELSE 0 END"
 		" WHERE state = ?4 AND state < 5";
 	sqlite3_stmt *statement = NULL;
 	int r;
@@ -260,6 +260,7 @@ static int sweep_operations(struct ledger *ledger, enum operation_state next)
 	sqlite3_bind_int64(statement, 2, env_wall_ms(ledger->env));
 	sqlite3_bind_text(statement, 3, stopped_reason, -1, SQLITE_STATIC);
 	sqlite3_bind_int(statement, 4, STATE_RUNNING);
+	sqlite3_bind_int(statement, 5, RULE_REQUEST);
 	r = ledger_run(ledger, statement);
 	sqlite3_finalize(statement);
 	return r;

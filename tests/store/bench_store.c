@@ -2,7 +2,9 @@
  * What a first write costs at the store: claim, settlement, answer and attempt, 64 in
  * flight, with nothing stored and with a million operations stored.
  *
- *   bench_store DIRECTORY [STORED [MEASURED]]
+ *   bench_store DIRECTORY [STORED [MEASURED [rules]]]
+ *
+ * With `rules` each has an identity and a lock of its own, and spends from one of BUDGETS budgets.
  *
  * CPU is the whole process's: the store's thread and the loop that feeds it.
  */
@@ -15,7 +17,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { FLIGHTS_MAX = 512 };
+enum { FLIGHTS_MAX = 512, BUDGETS = 1000 };
 
 struct flight {
 	struct store_command command;
@@ -29,6 +31,7 @@ struct bench {
 	pthread_mutex_t lock;
 	pthread_cond_t woken;
 	bool is_woken;
+	bool has_rules, opens; /* the writes that are made now */
 	uint64_t to_start, to_finish, number;
 	struct flight flights[FLIGHTS_MAX];
 };
@@ -47,6 +50,34 @@ static void wake(struct store_inbox *inbox)
 }
 
 static void finished(struct store_command *command);
+
+static void hash_number(char kind, uint64_t number, struct hash *out_hash)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%c%llu", kind, (unsigned long long)number);
+	hash_bytes(text, strlen(text), out_hash);
+}
+
+static void add_rules(struct bench *bench, struct flight *flight)
+{
+	struct rule_facts *rules = &flight->command.rules;
+
+	if (bench->opens) {
+		rules->opens_budget = true;
+		rules->opens = (struct money){"EUR", INT64_MAX};
+		rules->budget_ms = INT64_MAX;
+	}
+	if (!bench->has_rules)
+		return;
+	rules->has_unique = rules->has_lock = rules->has_budget = true;
+	hash_number('u', bench->number, &rules->unique);
+	rules->unique_ms = 86400000;
+	hash_number('l', bench->number, &rules->lock);
+	rules->lock_name = str_from(flight->token);
+	hash_number('b', bench->number % BUDGETS, &rules->budget);
+	rules->spends = (struct money){"EUR", 100};
+}
 
 static void start(struct bench *bench, struct flight *flight)
 {
@@ -76,6 +107,7 @@ static void start(struct bench *bench, struct flight *flight)
 	command->attempt.agent = STR("agent-7");
 	command->attempt.request_id = STR("req-0123456789abcdef");
 	command->attempt.delivered = -1;
+	add_rules(bench, flight);
 	store_submit(bench->store, command);
 }
 
@@ -89,6 +121,8 @@ static void settle(struct bench *bench, struct store_command *command)
 	command->answer.body = str_of(body, sizeof(body));
 	command->answer.length = sizeof(body);
 	command->attempt.outcome = OUTCOME_CREATED;
+	if (bench->opens)
+		hash_number('b', bench->to_finish % BUDGETS, &command->opens);
 	store_submit(bench->store, command);
 }
 
@@ -177,7 +211,7 @@ int main(int argc, char **argv)
 	uint64_t measured = argc > 3 ? strtoull(argv[3], NULL, 10) : 100000;
 
 	if (argc < 2) {
-		fprintf(stderr, "usage: bench_store DIRECTORY [STORED [MEASURED]]\n");
+		fprintf(stderr, "usage: bench_store DIRECTORY [STORED [MEASURED [rules]]]\n");
 		return 2;
 	}
 	pthread_mutex_init(&bench.lock, NULL);
@@ -188,6 +222,12 @@ int main(int argc, char **argv)
 		arena_init(&bench.flights[i].mem, 1 << 20);
 	bench.number = (uint64_t)env_wall_ms(&env_machine) << 20; /* no token twice */
 	open_store(&bench, argv[1]);
+	if (argc > 4) {
+		bench.opens = true;
+		run(&bench, BUDGETS, 1, "opening budgets");
+		bench.opens = false;
+		bench.has_rules = true;
+	}
 	run(&bench, measured, 64, "as it was");
 	run(&bench, stored, FLIGHTS_MAX, "filling");
 	run(&bench, measured, 64, "with all that stored");
