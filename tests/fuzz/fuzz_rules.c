@@ -115,8 +115,10 @@ static void check_template(struct str text, struct arena *mem)
 	if (r != 0)
 		return;
 	require(template_finish(filled, &id, mem, &target) == 0);
-	require(template_fill(template, &action, STR("/"), STR("t"), command_of(STR("x"), mem), mem,
-			      &plain) == 0);
+	/* A literal that ends in % needs digits behind it. */
+	if (template_fill(template, &action, STR("/"), STR("t"), command_of(STR("x"), mem), mem,
+			  &plain) != 0)
+		return;
 	for (size_t i = 0; delimiters[i]; i++) {
 		if (delimiters[i] != '%')
 			require(count_of(filled, delimiters[i]) == count_of(plain, delimiters[i]));
