@@ -63,8 +63,8 @@ static bool is_private(const struct secret_file *file, int fd)
 	return true;
 }
 
-/* 0; FAIL_MEMORY; what cannot be read is reported and leaves *out_len 0. */
-static int read_private(const struct secret_file *file, char text[SECRET_FILE_MAX], size_t *out_len)
+/* How many bytes there are; what cannot be read is reported, and none. */
+static size_t read_private(const struct secret_file *file, char text[SECRET_FILE_MAX])
 {
 	int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	size_t len = 0;

@@ -472,8 +472,7 @@ static void check_downstream_key(struct reading *reading, struct action_draft *d
 		}
 		return;
 	}
-	if (node->kind == NODE_MAP && !node_key(node, STR("header")) &&
-	    !node_key(node, STR("field")))
+	if (node->kind == NODE_MAP && node->count == (node_key(node, STR("for")) != NULL))
 		report_add(reading->report, node->place, "add header: Idempotency-Key, or field:",
 			   "downstream_key does not say where the key goes");
 	if (key->header.len > 0 && key->field.len > 0)
@@ -491,13 +490,39 @@ static void check_key_header(struct reading *reading, const struct action_draft 
 		check_sent(reading, draft, "downstream_key", draft->action.downstream_key.header);
 }
 
-/* "unique" of "unique.by" */
-static struct str first_part(const char *name)
+/* How to add what is missing: "add by: [a]", "add found: {status: 200}". */
+static void write_addition(const struct setting *setting, struct str name, bool has_section,
+			   char out[MEND_MAX])
 {
-	struct str text = str_from(name);
+	size_t dot = str_find(name, '.');
 
-	text.len = str_find(text, '.');
-	return text;
+	if (dot < name.len && !has_section)
+		snprintf(out, MEND_MAX, "add %.*s: {%s: %s}", (int)dot, name.at, name.at + dot + 1,
+			 setting->example);
+	else
+		snprintf(out, MEND_MAX, "add %s: %s", name.at + (dot < name.len ? dot + 1 : 0),
+			 setting->example);
+}
+
+static void require_setting(struct reading *reading, const struct action_draft *draft,
+			    const struct setting *setting)
+{
+	struct str name = str_from(setting_short_name(setting)), rule = name, rest;
+	const struct node *around, *section;
+	char mend[MEND_MAX];
+
+	rule.len = str_find(name, '.');
+	rest = str_from_index(name, rule.len + 1);
+	around = node_key(draft->key->value, rule);
+	if (rest.len == 0 || !around || around->value->kind != NODE_MAP ||
+	    around->value->is_refused || draft_gives(draft, name.at))
+		return;
+	section = node_key(around->value, str_of(rest.at, str_find(rest, '.')));
+	if (section && section->value->kind != NODE_MAP)
+		return; /* reported as such */
+	write_addition(setting, rest, section != NULL, mend);
+	report_add(reading->report, section ? section->value->place : around->value->place, mend,
+		   "%.*s has no %s", STR_ARG(rule), rest.at);
 }
 
 /* Settings that a rule cannot be without. */
@@ -506,18 +531,8 @@ static void check_required(struct reading *reading, const struct action_draft *d
 	const struct setting *setting;
 
 	for (size_t i = 0; (setting = setting_at(i)); i++) {
-		const char *name = setting_short_name(setting);
-		struct str rule = first_part(name);
-		const struct node *key = node_key(draft->key->value, rule);
-		char mend[MEND_MAX];
-
-		if (setting_owner(setting) != OWNER_ACTION || !setting->is_required ||
-		    rule.len == strlen(name) || !key || key->value->kind != NODE_MAP ||
-		    key->value->is_refused || draft_gives(draft, name))
-			continue;
-		snprintf(mend, sizeof(mend), "add %s: %s", name + rule.len + 1, setting->example);
-		report_add(reading->report, key->value->place, mend, "%.*s has no %s",
-			   STR_ARG(rule), name + rule.len + 1);
+		if (setting_owner(setting) == OWNER_ACTION && setting->is_required)
+			require_setting(reading, draft, setting);
 	}
 }
 
