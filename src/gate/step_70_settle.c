@@ -68,16 +68,17 @@ static void settle_found(struct request *request, struct store_command *command)
 	require(attempt->outcome == OUTCOME_REUSED);
 	command->answer = (struct store_answer){
 		.status = request->status,
-		.is_kept = true,
+		.is_kept = body.len <= request->policy.max_response,
 		.headers = request->found_headers,
-		.body = body,
 		.length = body.len,
 	};
+	if (command->answer.is_kept)
+		command->answer.body = body;
 	hash_bytes(body.at, body.len, &command->answer.digest);
 	command->operation.reference = facts->reference;
 	command->operation.resource = facts->resource;
 	command->operation.reason = STR("it was there already (lookup)");
-	if (facts->budget_id.len)
+	if (request->event == EVENT_SUCCEEDED && facts->budget_id.len)
 		budget_hash(request->account,
 			    request->generation->settings->upstreams[request->policy.upstream].name,
 			    facts->budget_id, &command->opens);
