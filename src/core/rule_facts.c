@@ -382,6 +382,25 @@ static void find_version(struct looking *looking, struct rule_facts *facts)
 		facts->version = version_of(&value->number);
 }
 
+/* "environment", whether it is the field of that name or the parameter. */
+static struct str name_of_part(const struct rule_part *part)
+{
+	return part->pointer.len ? str_from_index(part->pointer, 1) : part->name;
+}
+
+/*
+ * What kind of thing is held: the resource that is named, or the names of its parts. A ticket 5 is
+ * no order 5; but two actions that call one thing by different names can say so.
+ */
+static int add_kind(struct looking *looking, struct hasher *hasher, const struct rule_lock *lock)
+{
+	int r = add_folded(looking, hasher, lock->resource);
+
+	for (size_t i = 0; i < lock->count && r == 0 && !lock->resource.len; i++)
+		hasher_add_part(hasher, name_of_part(&lock->on[i]));
+	return r;
+}
+
 static int find_lock(struct looking *looking, struct rule_facts *facts)
 {
 	const struct rule_lock *lock = &looking->action->lock;
@@ -393,7 +412,7 @@ static int find_lock(struct looking *looking, struct rule_facts *facts)
 		return 0;
 	require(lock->count <= RULE_PARTS_MAX);
 	begin(&hasher, STR("counterfoil/lock/1"), looking->account);
-	r = add_folded(looking, &hasher, lock->resource);
+	r = add_kind(looking, &hasher, lock);
 	for (size_t i = 0; i < lock->count && r == 0; i++) {
 		r = find_part(looking, &lock->on[i], &parts[i]);
 		if (r == 0)

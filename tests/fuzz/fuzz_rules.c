@@ -6,8 +6,9 @@
  * "i": the answer to a question. Found and absent are never both possible for one answer, and what
  * was found is canonical.
  * "r": an answer. What is kept of it is no longer than it may be.
- * "n": two names of locks, apart by a line feed. Folding a name again changes nothing: one that
- * differs in its ASCII case only is the same lock.
+ * "n": two names of locks, apart by a line feed. Names that differ in their ASCII case only are one
+ * lock; as identities any two names are two.
+ * "s": a body that a key is put into. It reads as JSON, with one member of that name.
  */
 #include "base/err.h"
 #include "core/downstream_key.h"

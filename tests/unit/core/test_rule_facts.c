@@ -18,7 +18,7 @@ static const char unique_tree_hash[] =
 	"5509478cee3a78bd1c05ba0e540733f161ff2db7067cc35c125ac7163380f2fa";
 static const char lock_hash[] = "697e545b91171f0c5a8befe97d6f63aba62f988ba187f44f5068321188991f76";
 static const char lock_folded_hash[] =
-	"e6c3117e4b00cf646da3ba7a06db31a310942fd3a472d2e7ad204cc4d2c27e72";
+	"2e2d366e88f377ec7940f4609c23d6c6fec89b19e9346be3e35f5fd4360b577d";
 static const char budget_text_hash[] =
 	"c01a4001b7da58cca1e2d4deea67013de0b19711c6cb0c0fd86591098d027a75";
 static const char budget_number_hash[] =
@@ -321,8 +321,26 @@ static void test_a_lock_is_one_by_field_and_by_path(void **state)
 	hash = lock_of(&trial, "{\"a\":\"Caf\xc3\xa9 /1\"}");
 	trial.action.lock.count = name_parts(&trial, "1", NULL, NULL);
 	trial.path = "/v1/here/CAF%C3%89%20%2F1";
+	check_same(lock_of(&trial, NULL), hash, false); /* another kind of thing */
+	trial.parts[0].name = STR("a");
 	check_same(lock_of(&trial, NULL), hash, true);
-	assert_true(str_equal(trial.facts.lock_name, STR("1=CAF\xc3\x89 /1")));
+	assert_true(str_equal(trial.facts.lock_name, STR("a=CAF\xc3\x89 /1")));
+	end(&trial);
+}
+
+static void test_a_resource_is_one_by_any_name(void **state)
+{
+	struct trial trial;
+	struct hash hash;
+
+	begin(&trial);
+	trial.action.lock.resource = STR("things");
+	trial.action.lock.count = name_parts(&trial, "/a", NULL, NULL);
+	hash = lock_of(&trial, "{\"a\":1}");
+	trial.action.lock.count = name_parts(&trial, "/b", NULL, NULL);
+	check_same(lock_of(&trial, "{\"b\":1}"), hash, true);
+	trial.action.lock.resource = STR("others");
+	check_same(lock_of(&trial, "{\"b\":1}"), hash, false);
 	end(&trial);
 }
 
@@ -546,6 +564,7 @@ int main(void)
 		cmocka_unit_test(test_lock),
 		cmocka_unit_test(test_lock_names_are_folded),
 		cmocka_unit_test(test_a_lock_is_one_by_field_and_by_path),
+		cmocka_unit_test(test_a_resource_is_one_by_any_name),
 		cmocka_unit_test(test_bytes_that_are_no_text_can_be_locked),
 		cmocka_unit_test(test_ascii_is_folded_without_the_library),
 		cmocka_unit_test(test_long_names),
