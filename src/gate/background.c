@@ -340,13 +340,23 @@ int background_open(struct gate *gate)
 	return prepare(background, gate->hold);
 }
 
+static void run_begin(struct loop_post *post)
+{
+	struct background *background = list_entry(post, struct background, begin);
+
+	stranded_look(background);
+	background_look(background);
+}
+
 int background_start(struct gate *gate)
 {
-	int r = loop_start(&gate->background->station.loop);
+	struct background *background = gate->background;
+	int r = loop_start(&background->station.loop);
 
-	gate->background->is_running = r == 0;
+	background->is_running = r == 0;
+	background->begin.run = run_begin;
 	if (r == 0)
-		background_poke(gate);
+		loop_post(&background->station.loop, &background->begin);
 	return r;
 }
 
@@ -360,6 +370,7 @@ static void run_reload(struct loop_post *post)
 		background->generation = next;
 		background->warnings = 0;
 		generation_retire(old);
+		stranded_look(background);
 		background_look(background);
 	} else if (next) {
 		generation_free(next);

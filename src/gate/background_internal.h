@@ -63,6 +63,7 @@ struct background {
 	unsigned finds;	   /* of them, those that have no lane yet */
 	unsigned commands; /* looks into the store, under way */
 	unsigned warnings; /* that were written since the last reload */
+	bool is_listing;   /* those that nobody would see to: stranded.c */
 	bool has_loop, is_running;
 
 	/* wishes, filled by any thread */
@@ -77,7 +78,7 @@ struct background {
 	atomic_bool is_poked;
 
 	/* what the control thread asks for */
-	struct loop_post reload, drain, give_up, stop;
+	struct loop_post begin, reload, drain, give_up, stop;
 	struct settings_hold *next_hold;
 	atomic_bool is_reloading;
 	bool is_draining;
@@ -129,6 +130,9 @@ void background_warn(struct background *background, const struct store_operation
 /* Begin a line about an operation; the caller ends it. */
 void background_line(struct log_line *line, const struct background *background, const char *event,
 		     const struct store_operation *operation);
+
+/* Say which operations no lane will ever see to, since their upstream is not declared. */
+void stranded_look(struct background *background);
 
 /* dispatcher.c, reconciler.c */
 void dispatcher_look(struct lane *lane);

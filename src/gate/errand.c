@@ -339,6 +339,8 @@ static void settle(struct errand *errand)
 		forward_settlement(&errand->forward, errand->operation->account, command);
 	else
 		fill_own(errand, command);
+	if (errand->is_resend && !command->operation.reason.len)
+		command->operation.reason = STR("it was sent again, and answered");
 	command->operation.epoch = errand->epoch;
 	gate_ask(&background_of(errand)->station, command);
 }
