@@ -104,25 +104,41 @@ static bool is_own_name(struct str name)
 	       str_equal(name, STR(TEMPLATE_DOWNSTREAM_KEY));
 }
 
-static void check_name(const struct asking *asking, struct str name)
+static const struct action_field *find_field(const struct action *action, struct str name)
 {
-	const struct action *action = &asking->draft->action;
-	char shown[QUOTE_SIZE];
-
 	for (size_t i = 0; i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, name))
-			continue;
-		check_field_name(asking, &action->fields[i]);
-		return;
+		if (str_equal(action->fields[i].name, name))
+			return &action->fields[i];
 	}
+	return NULL;
+}
+
+static bool is_parameter(const struct action *action, struct str name)
+{
 	for (size_t i = 0; i < action->route.count; i++) {
 		if (action->route.segments[i].is_parameter &&
 		    str_equal(action->route.segments[i].text, name))
-			return;
+			return true;
 	}
-	if (is_own_name(name))
+	return false;
+}
+
+/* The gate's own words come first, so a field of such a name cannot be meant. */
+static void check_name(const struct asking *asking, struct str name)
+{
+	const struct action_field *field = find_field(&asking->draft->action, name);
+	bool is_declared = field || is_parameter(&asking->draft->action, name);
+	char shown[QUOTE_SIZE];
+
+	if (is_own_name(name) && is_declared)
+		complain(asking, "get", "ask by another field or parameter",
+			 "names {%.*s}, which is a word of the gate and declared by the action too",
+			 STR_ARG(name));
+	else if (is_own_name(name))
 		check_own_name(asking, name);
-	else
+	else if (field)
+		check_field_name(asking, field);
+	else if (!is_declared)
 		complain(asking, "get",
 			 asking->is_probe ? "name a field of the action, a parameter of its route, "
 					    "token, downstream_key or operation"

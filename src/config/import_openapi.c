@@ -304,6 +304,18 @@ static const struct node *find_schema(const struct document *document,
 	return NULL;
 }
 
+/* A name that a hint can show as it is: a word, and not a long one. */
+static bool is_hint_name(struct str name)
+{
+	for (size_t i = 0; i < name.len; i++) {
+		char c = ascii_lower(name.at[i]);
+
+		if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'))
+			return false;
+	}
+	return name.len > 0 && name.len <= NAME_MAX_BYTES;
+}
+
 static void write_summary(struct document *document, const struct operation_node *operation)
 {
 	const struct node *text = import_get(&document->import, operation->node, "summary");
@@ -364,8 +376,67 @@ static void write_hints(struct document *document, const struct operation_node *
 		buf_append_str(&document->action,
 			       STR("    # Decide: does a person approve it? It takes something "
 				   "away\n"));
+	if (!is_delete && strchr(operation->route, '{'))
+		buf_append_str(
+			&document->action,
+			STR("    # Decide: may only one at a time change it? Then lock: {on: "
+			    "[the parameter of the route]}\n"));
 	write_header_hint(document, import_get(&document->import, operation->item, "parameters"));
 	write_header_hint(document, import_get(&document->import, operation->node, "parameters"));
+}
+
+/* Does the name end like one of these? */
+static bool ends_like(struct str name, const char *const *endings, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct str ending = str_from(endings[i]);
+
+		if (name.len >= ending.len &&
+		    str_equal(str_from_index(name, name.len - ending.len), ending))
+			return true;
+	}
+	return false;
+}
+
+/* A required member that the caller decides and whose name ends like that; empty: none. */
+static struct str find_member(const struct import *import, const struct schema_view *view,
+			      const char *const *endings, size_t count)
+{
+	const struct node *members = view_get(import, view, "properties");
+	const struct node *key = members && members->kind == NODE_MAP ? members->first : NULL;
+
+	for (size_t i = 0; key && i < SETTINGS_FIELDS_MAX; i++, key = key->next) {
+		if (is_hint_name(key->text) && ends_like(key->text, endings, count) &&
+		    view_requires(view, key->text) &&
+		    !node_is(import_get(import, key->value, "readOnly"), "true"))
+			return key->text;
+	}
+	return STR("");
+}
+
+/* What could be rules, where the names suggest it: comments alone, for a person to decide. */
+static void write_rule_hints(struct document *document, const struct operation_node *operation,
+			     const struct schema_view *view)
+{
+	static const char *const ids[] = {"_id", "Id", "reference", "number"};
+	static const char *const amounts[] = {"amount", "Amount", "total"};
+	struct str id = find_member(&document->import, view, ids, sizeof(ids) / sizeof(ids[0]));
+	struct str amount =
+		find_member(&document->import, view, amounts, sizeof(amounts) / sizeof(amounts[0]));
+	struct buf *out = &document->action;
+
+	if (!str_equal(operation->method, STR("POST")) || id.len == 0)
+		return;
+	buf_printf(out,
+		   "    # Decide: must another token not do this again for the same business?\n"
+		   "    # unique: {by: [%.*s], for: 30d}\n",
+		   STR_ARG(id));
+	if (amount.len > 0)
+		buf_printf(out,
+			   "    # Decide: is %.*s money, and spent of what %.*s has? Make it type "
+			   "money, then\n"
+			   "    # budget: {of: %.*s, amount: %.*s}\n",
+			   STR_ARG(amount), STR_ARG(id), STR_ARG(id), STR_ARG(amount));
 }
 
 static void write_body(struct document *document, const struct operation_node *operation)
@@ -387,6 +458,8 @@ static void write_body(struct document *document, const struct operation_node *o
 		buf_append_str(import->out,
 			       STR("    # any body: its schema declares no fields that "
 				   "could be taken over\n"));
+	if (has_fields)
+		write_rule_hints(document, operation, &view);
 	if (has_fields && import->detail == IMPORT_TYPES)
 		buf_append_str(import->out,
 			       STR("    # Decide: the rules of its fields; those of the "

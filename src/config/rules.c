@@ -97,6 +97,10 @@ static const char *why_no_question(struct str text, const char **out_mend)
 				    "or %7D";
 			return "has a brace without its other one";
 		}
+		if (c == '}' && text.at[i - 1] == '{') {
+			*out_mend = "write a name into them, like {invoice_id}";
+			return "has braces without a name";
+		}
 		if (!is_inside && (c <= 0x20 || c >= 0x7f || strchr("\"#<>\\^`|", c))) {
 			*out_mend = "write it percent-encoded, like %20";
 			return "has a character that a path and a query cannot have";

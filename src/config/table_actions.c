@@ -250,8 +250,8 @@ const struct setting setting_action_rows[] = {
 	 .kind = KIND_TEXT,
 	 .at = IN_ACTION(action.lock.resource),
 	 .example = "deployments",
-	 .help = "What kind of thing it is. Actions that lock the same thing give it the same "
-		 "word; without one only `on` tells things apart."},
+	 .help = "What kind of thing it is; the names in `on` unless it is given. Actions that "
+		 "name one thing differently give it the same word."},
 	{.name = ACTION_PREFIX "lock.held",
 	 .kind = KIND_CHOICE,
 	 .at = IN_ACTION(rules.lock_held),

@@ -115,6 +115,40 @@ static void writes_become_actions(void **state)
 	assert_non_null(settings_action(imported.settings, STR("delete.orders.order-id")));
 	assert_true(says(&imported, "Then natural: true"));
 	assert_true(says(&imported, "does a person approve it?"));
+	assert_true(says(&imported, "Then lock: {on:"));
+	done(&imported);
+}
+
+/* Rules that names suggest stand there as comments, which are right without their mark. */
+static void rules_are_suggested_to_a_person(void **state)
+{
+	struct imported imported;
+	char *unique;
+
+	import_schema("{type: object, required: [payment_id, amount, made_id], properties: {\n"
+		      "made_id: {type: string, readOnly: true}, payment_id: {type: string},\n"
+		      "amount: {type: integer}}}",
+		      "", &imported);
+	assert_int_equal(imported.settings->actions[0].unique.count, 0);
+	assert_true(says(&imported, "\n    # budget: {of: payment_id, amount: amount}\n"));
+	unique = strstr(imported.text.at, "    # unique: {by: [payment_id], for: 30d}\n");
+	assert_non_null(unique);
+	memmove(unique + 4, unique + 6, strlen(unique + 6) + 1);
+	settings_free(imported.settings);
+	imported.settings = check(str_from(imported.text.at));
+	assert_int_equal(imported.settings->actions[0].unique.count, 1);
+	done(&imported);
+}
+
+static void no_rule_is_suggested_by_other_names(void **state)
+{
+	struct imported imported;
+
+	import_schema("{type: object, required: [name], properties: {name: {type: string},\n"
+		      "order_id: {type: string}}}",
+		      "", &imported);
+	assert_false(says(&imported, "unique:"));
+	assert_false(says(&imported, "budget:"));
 	done(&imported);
 }
 
@@ -410,6 +444,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_become_actions),
+		cmocka_unit_test(rules_are_suggested_to_a_person),
+		cmocka_unit_test(no_rule_is_suggested_by_other_names),
 		cmocka_unit_test(fields_follow_the_schema),
 		cmocka_unit_test(references_and_parts_are_brought_together),
 		cmocka_unit_test(cycles_are_cut),

@@ -193,7 +193,7 @@ static const struct {
 	 92, "a secret field", NULL},
 	{"{route: POST /a, fields: {b: {type: object, fields: {}}}, inbox: {secrets: [a], id: "
 	 "/b/c}}",
-	 88, "not declared", NULL},
+	 90, "not declared", NULL},
 };
 
 static void each_error_of_an_inbox_stands_where_it_is(void **state)

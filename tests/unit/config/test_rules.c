@@ -444,7 +444,11 @@ static const struct wrong wrong_questions[] = {
 	{"    probe: {get: '/{{s}'," FOUND, 1, 18, "a brace without its other one", NULL},
 	{"    probe: {get: '/all'," FOUND, 1, 18, "asks the same for every operation",
 	 "{invoice_id}"},
-	{"    probe: {get: '/{}'," FOUND, 1, 18, "asks the same for every operation", NULL},
+	{"    probe: {get: '/{}{s}'," FOUND, 1, 18, "has braces without a name", "{invoice_id}"},
+	{"    probe: {get: '/{token}'," FOUND
+	 "\n  b: {route: POST /b, fields: {token: {type: any}},\n"
+	 "    probe: {get: '/{token}'," FOUND "}",
+	 3, 18, "a word of the gate and declared", "another field"},
 	{"    probe: {get: '/{zz}'," FOUND, 1, 18, "names {zz}, which is not declared",
 	 "or operation"},
 	{"    probe: {get: '/{k}'," FOUND, 1, 18, "would put {k}, which is secret",
