@@ -60,11 +60,13 @@ struct request {
 	struct waiter waiter;
 	bool has_waiter; /* it is in the room */
 	bool is_leaving;
+	bool has_waited; /* for the end of an operation */
 
 	/* step_47_find_out */
 	bool has_looked; /* once is enough for one attempt */
 
 	/* step_48_queued */
+	struct store_operation made; /* as our claim made it; state 0: it did not */
 	bool has_reported;
 	struct buf report; /* the operation as JSON */
 	bool is_report;	   /* it is the answer */

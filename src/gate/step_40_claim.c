@@ -17,6 +17,9 @@
 #include "base/err.h"
 #include "core/template.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static void claim_answered(struct store_command *command)
 {
 	flow_wake(command->owner);
@@ -274,6 +277,7 @@ static enum step claimed(struct request *request)
 		background_poke(request->worker->gate);
 	if (request->state == STATE_QUEUED) {
 		request->is_maker = true;
+		request->made = request->command.operation;
 		return step_queued_or_wait(request);
 	}
 	request->is_claimed = true;
@@ -300,6 +304,16 @@ static enum step locked(struct request *request)
 	return STEP_ANSWER;
 }
 
+static enum step other_version(struct request *request)
+{
+	refused(request, OUTCOME_REFUSED, PROBLEM_VERSION_MISMATCH);
+	snprintf(request->detail, sizeof(request->detail),
+		 "It is at version %" PRIu64 "; the command expects %" PRId64 ".",
+		 request->command.view.lock_version, request->rules.version);
+	request->problem.detail = request->detail;
+	return STEP_ANSWER;
+}
+
 static enum step over_budget(struct request *request, enum problem problem)
 {
 	refused(request, OUTCOME_REFUSED, problem);
@@ -319,7 +333,7 @@ static enum step not_claimed(struct request *request)
 	case STORE_LOCKED:
 		return locked(request);
 	case STORE_VERSION:
-		return refused(request, OUTCOME_REFUSED, PROBLEM_VERSION_MISMATCH);
+		return other_version(request);
 	case STORE_OVER_BUDGET:
 		return over_budget(request, PROBLEM_BUDGET_EXCEEDED);
 	case STORE_NO_BUDGET:

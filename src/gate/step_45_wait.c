@@ -48,6 +48,7 @@ enum step step_wait_leave(struct request *request)
 
 enum step step_wait_start(struct request *request)
 {
+	request->has_waited = true;
 	if (request->has_waiter) {
 		waiting_sit(&request->waiter,
 			    request->wait_until_ms - request->exchange->loop->now_ms);

@@ -2,7 +2,8 @@
  * Queued: the operation is durable, and the dispatcher sends it when its turn comes.
  *
  * Its caller gets 202 with the operation as the status resource shows it; or, where it wishes to
- * wait, its end. Should it have ended by the time we look, that end is told instead.
+ * wait, its end. Whoever made it is told how it was made, however fast the dispatcher is meanwhile;
+ * others how it stands, and where it has ended by the time we look, that end.
  */
 #include "gate/operation_json.h"
 #include "gate/request.h"
@@ -34,6 +35,25 @@ enum step step_queued_start(struct request *request)
 	};
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
+}
+
+/*
+ * How it was made: with one attempt, ours, and not sent. One that waited for its end in vain is
+ * told how it stands instead.
+ */
+static void show_as_made(struct request *request)
+{
+	struct store_command *found = &request->command;
+	bool has_moved = found->operation.epoch != request->made.epoch;
+
+	found->operation = request->made;
+	if (found->attempt_count > 1)
+		found->attempt_count = 1;
+	if (!has_moved)
+		return;
+	found->view.waits_for_lock = found->view.has_lock;
+	found->view.holds_lock = false;
+	found->view.fence = 0;
 }
 
 /* The lines of the 202; {NULL, 0} without memory. */
@@ -78,6 +98,8 @@ enum step step_queued_finish(struct request *request)
 
 	if (request->command.result != 0)
 		return tell_briefly(request);
+	if (request->made.state && !request->has_waited)
+		show_as_made(request);
 	if (operation_is_terminal(operation->state) && !request->has_reported) {
 		request->has_reported = true; /* ended states are never left: once is enough */
 		return STEP_CLAIM;

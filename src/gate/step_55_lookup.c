@@ -66,7 +66,7 @@ static enum step found(struct request *request)
 		response_read_value(request->policy.action, ask->found, &request->ask_mem,
 				    &request->found_facts);
 	request->is_found = true;
-	request->event = EVENT_SUCCEEDED;
+	request->event = request->found_facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED;
 	request->status = ask->inquiry->found_as ? ask->inquiry->found_as : 200;
 	return STEP_SETTLE;
 }

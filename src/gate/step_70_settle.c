@@ -10,8 +10,8 @@
 #include "gate/request.h"
 
 #include "base/err.h"
-#include "core/inquiry.h"
 #include "gate/background.h"
+#include "gate/plan.h"
 
 enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
 
@@ -33,29 +33,20 @@ static void settle_answered(struct store_command *command)
 	flow_wake(command->owner);
 }
 
-/* The dispatcher tries next after its first pause, or when the service said. */
-static int64_t first_pause_ms(const struct request *request)
-{
-	const struct settings *settings = request->generation->settings;
-	int64_t asked_ms = (int64_t)request->forward.retry_after_s * 1000, pause_ms;
-	uint32_t random;
-
-	env_random(request->worker->gate->env, (uint8_t *)&random, sizeof(random));
-	pause_ms = backoff_ms(settings->outbox.first_pause_ms, settings->outbox.max_pause_ms, 1,
-			      random);
-	return asked_ms > pause_ms ? asked_ms : pause_ms;
-}
-
 /* When the gate sees to it by itself, should that be needed: 0 is never. */
 static int64_t next_ms(const struct request *request)
 {
-	int64_t pause_ms = 0;
+	const struct env *env = request->worker->gate->env;
+	int64_t now_ms = env_wall_ms(env), look_ms = policy_first_look_ms(&request->policy);
+	uint32_t random;
 
 	if (request->event == EVENT_LOST_SIGHT)
-		pause_ms = policy_first_look_ms(&request->policy);
-	else if (request->event == EVENT_NOT_SENT && request->is_dispatched)
-		pause_ms = first_pause_ms(request);
-	return pause_ms ? env_wall_ms(request->worker->gate->env) + pause_ms : 0;
+		return look_ms ? now_ms + look_ms : 0;
+	if (request->event != EVENT_NOT_SENT || !request->is_dispatched)
+		return 0;
+	env_random(env, &random, sizeof(random));
+	return plan_retry_ms(request->generation->settings, 1, request->forward.retry_after_s,
+			     now_ms, random);
 }
 
 /* It was there already: what was found is what replays will say. */
@@ -68,16 +59,17 @@ static void settle_found(struct request *request, struct store_command *command)
 	require(attempt->outcome == OUTCOME_REUSED);
 	command->answer = (struct store_answer){
 		.status = request->status,
-		.is_kept = true,
+		.is_kept = body.len <= request->policy.max_response,
 		.headers = request->found_headers,
-		.body = body,
 		.length = body.len,
 	};
+	if (command->answer.is_kept)
+		command->answer.body = body;
 	hash_bytes(body.at, body.len, &command->answer.digest);
 	command->operation.reference = facts->reference;
 	command->operation.resource = facts->resource;
 	command->operation.reason = STR("it was there already (lookup)");
-	if (facts->budget_id.len)
+	if (request->event == EVENT_SUCCEEDED && facts->budget_id.len)
 		budget_hash(request->account,
 			    request->generation->settings->upstreams[request->policy.upstream].name,
 			    facts->budget_id, &command->opens);

@@ -1,5 +1,5 @@
 /* Shows the shape of an operation as JSON: for its caller and for the operator, with an answer
- * and without, and as a page of a list. */
+ * and without, with its rules, and as a page of a list. */
 #include "gate_test.h"
 
 #include "gate/operation_json.h"
@@ -24,6 +24,28 @@ static void write_one(struct written *written, const struct store_operation *ope
 	operation_json(&json, operation, attempts, count, is_for_caller);
 	assert_false(written->text.is_spoiled);
 	written->json = json_from(buf_str(&written->text), &written->mem);
+}
+
+/* An answered find, under a configuration with one action that honours a key. */
+static void write_found(struct written *written, const struct store_command *find)
+{
+	static const char text[] = "upstreams: {default: {url: 'http://127.0.0.1:1'}}\n"
+				   "actions: {pay: {route: POST /pay, downstream_key: X-Key}, "
+				   "tell: {route: POST /tell}}\n";
+	struct settings_report report;
+	struct settings *settings;
+	struct json_writer json;
+
+	settings_report_init(&report);
+	assert_int_equal(settings_parse(str_from(text), "test", NULL, &settings, &report), 0);
+	buf_init(&written->text, 64 * 1024);
+	arena_init(&written->mem, 1024 * 1024);
+	json_writer_init(&json, &written->text);
+	operation_found_json(&json, find, settings, true);
+	assert_false(written->text.is_spoiled);
+	written->json = json_from(buf_str(&written->text), &written->mem);
+	settings_report_fini(&report);
+	settings_free(settings);
 }
 
 static void written_fini(struct written *written)
@@ -143,6 +165,150 @@ static void the_advice_follows_the_state(void **state)
 	}
 }
 
+/* What the gate sends or finds out by itself is waited for, not sent again and not a person's. */
+static void what_the_gate_sees_to_is_waited_for(void **state)
+{
+	struct store_operation queued = an_operation(STATE_QUEUED);
+	struct store_operation unknown = an_operation(STATE_UNKNOWN);
+	struct written written;
+
+	queued.is_dispatched = true;
+	queued.due_ms = INT64_MAX; /* it waits for a lock */
+	write_one(&written, &queued, NULL, 0, true);
+	assert_member(written.json, "/retry/advice", "wait");
+	assert_type(written.json, "/dispatched", JSON_TRUE);
+	assert_type(written.json, "/due", JSON_NULL);
+	written_fini(&written);
+	unknown.due_ms = 1769847300250;
+	unknown.tries = 4;
+	write_one(&written, &unknown, NULL, 0, true);
+	assert_member(written.json, "/retry/advice", "query");
+	assert_member(written.json, "/due", "2026-01-31T08:15:00.250Z");
+	assert_number(written.json, "/tries", 4);
+	written_fini(&written);
+	unknown.due_ms = INT64_MAX; /* given up */
+	write_one(&written, &unknown, NULL, 0, true);
+	assert_member(written.json, "/retry/advice", "human");
+	written_fini(&written);
+}
+
+static void a_find_tells_the_rules(void **state)
+{
+	struct store_command find = {
+		.operation = an_operation(STATE_RUNNING),
+		.view = {.has_unique = true,
+			 .has_lock = true,
+			 .has_budget = true,
+			 .opens_budget = true,
+			 .unique_until_ms = 1769847300250,
+			 .lock_name = STR("service=web"),
+			 .holds_lock = true,
+			 .fence = 7,
+			 .lock_version = 3,
+			 .currency = "EUR",
+			 .spends = 100,
+			 .budget_total = 4900,
+			 .budget_used = 1750},
+	};
+	struct written written;
+
+	find.view.holder = find.operation.id;
+	write_found(&written, &find);
+	assert_member(written.json, "/rules/unique/until", "2026-01-31T08:15:00.250Z");
+	assert_member(written.json, "/rules/lock/name", "service=web");
+	assert_type(written.json, "/rules/lock/holds", JSON_TRUE);
+	assert_type(written.json, "/rules/lock/waits", JSON_FALSE);
+	assert_member(written.json, "/rules/lock/holder", ID);
+	assert_number(written.json, "/rules/lock/fence", 7);
+	assert_number(written.json, "/rules/lock/version", 3);
+	assert_member(written.json, "/rules/budget/currency", "EUR");
+	assert_number(written.json, "/rules/budget/spends", 100);
+	assert_number(written.json, "/rules/budget/left", 3150);
+	assert_type(written.json, "/rules/opens_budget", JSON_TRUE);
+	written_fini(&written);
+}
+
+static void no_rules_are_no_members(void **state)
+{
+	struct store_command find = {.operation = an_operation(STATE_RUNNING)};
+	struct written written;
+
+	write_found(&written, &find);
+	assert_int_equal(json_at(written.json, STR("/rules"))->object.count, 0);
+	assert_int_equal(json_at(written.json, STR("/retried_by"))->array.count, 0);
+	assert_int_equal(json_at(written.json, STR("/attempts"))->array.count, 0);
+	written_fini(&written);
+}
+
+static void a_lock_that_nobody_holds_names_nobody(void **state)
+{
+	struct store_command find = {
+		.operation = an_operation(STATE_COMPLETED),
+		.view = {.has_lock = true, .lock_name = STR("service=web")},
+	};
+	struct written written;
+
+	write_found(&written, &find);
+	assert_type(written.json, "/rules/lock/holder", JSON_NULL);
+	written_fini(&written);
+}
+
+/* One whose action honours none, or is not declared any more, has none to show. */
+static void the_downstream_key_is_shown_where_there_is_one(void **state)
+{
+	struct store_command find = {.operation = an_operation(STATE_RUNNING)};
+	static const char *const without[] = {"tell", "gone", ""};
+	struct written written;
+
+	find.operation.action = STR("pay");
+	write_found(&written, &find);
+	assert_int_equal(json_at(written.json, STR("/downstream_key"))->string.len, 32);
+	written_fini(&written);
+	for (size_t i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+		find.operation.action = str_from(without[i]);
+		write_found(&written, &find);
+		assert_type(written.json, "/downstream_key", JSON_NULL);
+		written_fini(&written);
+	}
+}
+
+static void whoever_retried_it_is_named(void **state)
+{
+	struct operation_id retries[2] = {0};
+	struct store_command find = {
+		.operation = an_operation(STATE_FAILED), .retries = retries, .retry_count = 2};
+	struct written written;
+
+	assert_true(operation_id_read(STR(ID), &retries[1]));
+	write_found(&written, &find);
+	assert_int_equal(json_at(written.json, STR("/retried_by"))->array.count, 2);
+	assert_member(written.json, "/retried_by/1", ID);
+	written_fini(&written);
+}
+
+static void an_attempt_says_whose_doing_it_was(void **state)
+{
+	static const char *const names[] = {"caller", "dispatcher", "reconciler", "operator"};
+	struct store_operation operation = an_operation(STATE_COMPLETED);
+
+	for (int i = ACTOR_CALLER; i <= ACTOR_OPERATOR; i++) {
+		const struct store_attempt attempt = {.outcome = OUTCOME_UNKNOWN,
+						      .by = (enum store_actor)i,
+						      .note = i ? STR("asked, and it is not there")
+								: STR("")};
+		struct written written;
+
+		write_one(&written, &operation, &attempt, 1, true);
+		assert_member(written.json, "/attempts/0/by", names[i]);
+		if (i)
+			assert_member(written.json, "/attempts/0/note",
+				      "asked, and it is not there");
+		else
+			assert_type(written.json, "/attempts/0/note", JSON_NULL);
+		written_fini(&written);
+	}
+}
+
 static void attempts_are_listed_as_they_came(void **state)
 {
 	const struct store_attempt attempts[] = {
@@ -223,6 +389,13 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_null),
 		cmocka_unit_test(only_the_operator_sees_the_account),
 		cmocka_unit_test(the_advice_follows_the_state),
+		cmocka_unit_test(what_the_gate_sees_to_is_waited_for),
+		cmocka_unit_test(a_find_tells_the_rules),
+		cmocka_unit_test(no_rules_are_no_members),
+		cmocka_unit_test(a_lock_that_nobody_holds_names_nobody),
+		cmocka_unit_test(the_downstream_key_is_shown_where_there_is_one),
+		cmocka_unit_test(whoever_retried_it_is_named),
+		cmocka_unit_test(an_attempt_says_whose_doing_it_was),
 		cmocka_unit_test(attempts_are_listed_as_they_came),
 		cmocka_unit_test(no_attempts_yet_is_an_empty_list),
 		cmocka_unit_test(a_page_says_where_the_next_one_begins),

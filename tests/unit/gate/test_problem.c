@@ -87,6 +87,12 @@ static void the_statuses_are_those_of_the_contract(void **state)
 		{PROBLEM_KEY_EXPIRED, "key-expired", 410, ADVICE_STOP},
 		{PROBLEM_RESPONSE_NOT_RETAINED, "response-not-retained", 410, ADVICE_STOP},
 		{PROBLEM_NOT_SENT, "not-sent", 503, ADVICE_SAME_KEY},
+		{PROBLEM_LOCK_HELD, "lock-held", 423, ADVICE_WAIT},
+		{PROBLEM_VERSION_MISMATCH, "version-mismatch", 412, ADVICE_FIX},
+		{PROBLEM_BUDGET_EXCEEDED, "budget-exceeded", 422, ADVICE_FIX},
+		{PROBLEM_BUDGET_UNKNOWN, "budget-unknown", 422, ADVICE_FIX},
+		{PROBLEM_BUDGET_CURRENCY, "budget-currency", 422, ADVICE_FIX},
+		{PROBLEM_SIGNATURE_INVALID, "signature-invalid", 401, ADVICE_FIX},
 		{PROBLEM_STORE_UNAVAILABLE, "store-unavailable", 503, ADVICE_SAME_KEY},
 	};
 
@@ -177,6 +183,110 @@ static void an_occurrence_has_its_own_facts(void **state)
 		      "/.counterfoil/operations/op_01KGAC9FDTZZZZZZZZZZZZZZZZ");
 	assert_true(has_line(&written, "Retry-After: 7\r\n"));
 	written_fini(&written);
+}
+
+/* Of the holder no more is told than is needed to wait for it. */
+static void a_held_lock_names_its_holder(void **state)
+{
+	struct store_rule_view view = {.lock_name = STR("service=web"), .lock_version = 3};
+	const struct problem_facts facts = {.problem = PROBLEM_LOCK_HELD,
+					    .after_s = -1,
+					    .view = &view,
+					    .holder_state = STATE_UNKNOWN};
+	struct written written;
+
+	assert_true(operation_id_read(STR("op_01KGAC9FDTZZZZZZZZZZZZZZZZ"), &view.holder));
+	write_it(&written, &facts);
+	assert_member(written.json, "/lock/name", "service=web");
+	assert_member(written.json, "/lock/holder/id", "op_01KGAC9FDTZZZZZZZZZZZZZZZZ");
+	assert_member(written.json, "/lock/holder/state", "unknown");
+	assert_member(written.json, "/lock/holder/status_url",
+		      "/.counterfoil/operations/op_01KGAC9FDTZZZZZZZZZZZZZZZZ");
+	assert_int_equal(json_at(written.json, STR("/lock/holder"))->object.count, 3);
+	assert_null(json_at(written.json, STR("/operation")));
+	written_fini(&written);
+}
+
+static void another_version_is_told(void **state)
+{
+	const struct store_rule_view view = {.lock_version = 3};
+	const struct problem_facts facts = {
+		.problem = PROBLEM_VERSION_MISMATCH, .after_s = -1, .view = &view};
+	struct written written;
+
+	write_it(&written, &facts);
+	assert_number(written.json, "/version", 3);
+	assert_null(json_at(written.json, STR("/lock")));
+	assert_null(json_at(written.json, STR("/budget")));
+	written_fini(&written);
+}
+
+static void a_budget_says_what_is_left_in_minor_units(void **state)
+{
+	const struct store_rule_view view = {
+		.currency = "EUR", .budget_total = 4900, .budget_used = 1750};
+	const struct problem_facts facts = {
+		.problem = PROBLEM_BUDGET_EXCEEDED, .after_s = -1, .view = &view};
+	struct written written;
+
+	write_it(&written, &facts);
+	assert_member(written.json, "/budget/currency", "EUR");
+	assert_number(written.json, "/budget/total", 4900);
+	assert_number(written.json, "/budget/used", 1750);
+	assert_number(written.json, "/budget/left", 3150);
+	written_fini(&written);
+}
+
+/* Nothing is known of one that nobody opened, so nothing is made up. */
+static void a_budget_that_is_unknown_has_no_figures(void **state)
+{
+	const struct store_rule_view view = {.currency = "EUR"};
+	const struct problem_facts facts = {
+		.problem = PROBLEM_BUDGET_UNKNOWN, .after_s = -1, .view = &view};
+	struct written written;
+
+	write_it(&written, &facts);
+	assert_null(json_at(written.json, STR("/budget")));
+	written_fini(&written);
+}
+
+static void assert_budget_words(const struct store_rule_view *view, const struct money *asked,
+				const char *expected)
+{
+	char words[256];
+
+	problem_budget_detail(PROBLEM_BUDGET_EXCEEDED, view, asked, words, sizeof(words));
+	assert_string_equal(words, expected);
+}
+
+/* People count in major units, with the digits of the currency. */
+static void money_is_told_in_major_units(void **state)
+{
+	const struct money euros = {.currency = "EUR", .minor_units = 4000};
+	const struct money yen = {.currency = "JPY", .minor_units = 7};
+	const struct money dinars = {.currency = "BHD", .minor_units = 1};
+	const struct store_rule_view in_euros = {
+		.currency = "EUR", .budget_total = 4900, .budget_used = 1750};
+	const struct store_rule_view in_yen = {
+		.currency = "JPY", .budget_total = 49, .budget_used = 49};
+	const struct store_rule_view in_dinars = {
+		.currency = "BHD", .budget_total = 1500, .budget_used = 1499};
+
+	assert_budget_words(&in_euros, &euros,
+			    "31.50 EUR are left of 49.00 EUR; this asks for 40.00 EUR.");
+	assert_budget_words(&in_yen, &yen, "0 JPY are left of 49 JPY; this asks for 7 JPY.");
+	assert_budget_words(&in_dinars, &dinars,
+			    "0.001 BHD are left of 1.500 BHD; this asks for 0.001 BHD.");
+}
+
+static void the_largest_amounts_have_room(void **state)
+{
+	const struct money most = {.currency = "EUR", .minor_units = INT64_MAX};
+	const struct store_rule_view view = {.currency = "EUR", .budget_total = INT64_MAX};
+
+	assert_budget_words(&view, &most,
+			    "92233720368547758.07 EUR are left of 92233720368547758.07 EUR; this "
+			    "asks for 92233720368547758.07 EUR.");
 }
 
 static void no_time_at_all_is_a_time_too(void **state)
@@ -284,6 +394,12 @@ int main(void)
 		cmocka_unit_test(the_statuses_are_those_of_the_contract),
 		cmocka_unit_test(every_problem_can_be_written),
 		cmocka_unit_test(an_occurrence_has_its_own_facts),
+		cmocka_unit_test(a_held_lock_names_its_holder),
+		cmocka_unit_test(another_version_is_told),
+		cmocka_unit_test(a_budget_says_what_is_left_in_minor_units),
+		cmocka_unit_test(a_budget_that_is_unknown_has_no_figures),
+		cmocka_unit_test(money_is_told_in_major_units),
+		cmocka_unit_test(the_largest_amounts_have_room),
 		cmocka_unit_test(no_time_at_all_is_a_time_too),
 		cmocka_unit_test(refusals_of_the_codec_have_a_problem),
 		cmocka_unit_test(a_refusal_of_the_codec_keeps_its_status_and_words),
