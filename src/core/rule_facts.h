@@ -40,18 +40,22 @@ struct rule_facts {
 
 /*
  * The facts of `command`, the canonical tree of command_read() (money is
- * {"currency", "minor_units"} there), sent to the normalised `path` of the action's route.
+ * {"currency", "minor_units"} there), sent to the normalised `path` of the action's route at
+ * `upstream`, its name. NULL: no command, all parts are parameters of the route.
  * 0; FAIL_MEMORY. `lock_name` lives in `mem`. Names of locks are compared without case:
  * folded by Unicode's full case folding and NFC before they are hashed, and shown as first sent.
  * A part is a text, number or boolean (objects and arrays by their canonical text). Fields of a
  * lock or a budget are always there: the configuration sees to it. Values of secret fields are
  * not in `lock_name`.
  */
-int rule_facts_of(const struct action *action, struct str account, struct str path,
-		  const struct json_value *command, struct arena *mem,
+int rule_facts_of(const struct action *action, struct str account, struct str upstream,
+		  struct str path, const struct json_value *command, struct arena *mem,
 		  struct rule_facts *out_facts);
 
-/* Whose budget: `id` is what the answer of the one that opens it says, a text or a number's text. */
-void budget_hash(struct str account, size_t upstream, struct str id, struct hash *out_hash);
+/*
+ * Whose budget: `id` is what the answer of the one that opens it says, a text or a number's text.
+ * Budgets are kept for long, so `upstream` is its name and not its place in a configuration.
+ */
+void budget_hash(struct str account, struct str upstream, struct str id, struct hash *out_hash);
 
 #endif
