@@ -1,25 +1,21 @@
 /*
- * A table is laid out in two passes: cells are cleaned and cut first, then the widths are
- * known. The time line is put together from what the gate has in several places: the claim,
- * the attempts, the last change.
+ * The time line of an operation is put together from what the gate has in several places: the
+ * claim, the attempts, the last change.
  */
 #include "cli/op_view.h"
 
+#include "cli/table.h"
 #include "cli/terminal.h"
 
 #include <stdlib.h>
 
 enum {
-	TABLE_COLUMNS = 7,
-	TABLE_GAP = 2,	       /* blanks between two columns */
+	COLUMNS = 7,	       /* of the table */
 	VALUE_MAX = 64 * 1024, /* bytes of one value's JSON */
 	FACT_WIDTH = 13,       /* of the names on the page of one operation */
 };
 
-static const struct column {
-	const char *title;
-	size_t width_max; /* characters; a longer text is cut */
-} columns[TABLE_COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	{"OPERATION", 29}, {"STATE", 17}, {"CREATED", 24}, {"TRIES", 6},
 	{"REQUEST", 44},   {"TOKEN", 36}, {"ACCOUNT", 24},
 };
@@ -71,22 +67,9 @@ static struct str request_text(const struct json_value *operation, struct arena 
 	return arena_printf(mem, "%.*s %.*s", STR_ARG(method), STR_ARG(path));
 }
 
-static struct str clean_cell(struct str text, size_t width_max, struct arena *mem)
+static void add_row(const struct json_value *operation, struct arena *mem, struct table *table)
 {
-	struct str cell;
-	struct buf out;
-
-	buf_init(&out, VALUE_MAX);
-	terminal_append_cut(&out, text, width_max);
-	cell = arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	return cell;
-}
-
-static void fill_row(const struct json_value *operation, struct arena *mem,
-		     struct str row[TABLE_COLUMNS])
-{
-	const struct str texts[TABLE_COLUMNS] = {
+	const struct str texts[COLUMNS] = {
 		op_member_text(operation, "id", mem),
 		op_member_text(operation, "state", mem),
 		op_member_text(operation, "created", mem),
@@ -96,47 +79,19 @@ static void fill_row(const struct json_value *operation, struct arena *mem,
 		op_member_text(operation, "account", mem),
 	};
 
-	for (size_t i = 0; i < TABLE_COLUMNS; i++)
-		row[i] = clean_cell(texts[i], columns[i].width_max, mem);
-}
-
-static void append_blanks(struct buf *out, size_t count)
-{
-	buf_printf(out, "%*s", (int)count, "");
-}
-
-static void append_row(struct buf *out, const struct str row[TABLE_COLUMNS],
-		       const size_t widths[TABLE_COLUMNS])
-{
-	for (size_t i = 0; i < TABLE_COLUMNS; i++) {
-		buf_append_str(out, row[i]);
-		if (i + 1 < TABLE_COLUMNS)
-			append_blanks(out, widths[i] - terminal_width(row[i]) + TABLE_GAP);
-	}
-	buf_append_byte(out, '\n');
+	table_add(table, texts);
 }
 
 size_t op_view_list(const struct json_value *operations, struct arena *mem, struct buf *out)
 {
 	size_t count = operations && operations->type == JSON_ARRAY ? operations->array.count : 0;
-	struct str(*rows)[TABLE_COLUMNS] = arena_alloc(mem, (count + 1) * sizeof(*rows));
-	size_t widths[TABLE_COLUMNS] = {0};
+	struct table table;
 
-	if (count == 0 || !rows)
+	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, mem))
 		return 0;
-	for (size_t i = 0; i < TABLE_COLUMNS; i++)
-		rows[0][i] = str_from(columns[i].title);
 	for (size_t i = 0; i < count; i++)
-		fill_row(operations->array.items[i], mem, rows[i + 1]);
-	for (size_t i = 0; i <= count; i++) {
-		for (size_t j = 0; j < TABLE_COLUMNS; j++) {
-			size_t width = terminal_width(rows[i][j]);
-
-			widths[j] = width > widths[j] ? width : widths[j];
-		}
-	}
-	for (size_t i = 0; i <= count; i++)
-		append_row(out, rows[i], widths);
+		add_row(operations->array.items[i], mem, &table);
+	table_write(&table, out);
 	return count;
 }
 
