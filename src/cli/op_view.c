@@ -6,6 +6,7 @@
 
 #include "cli/table.h"
 #include "cli/terminal.h"
+#include "core/money.h"
 
 #include <stdlib.h>
 
@@ -120,6 +121,111 @@ static void append_response(const struct json_value *response, struct arena *mem
 	append_fact(out, "", digest);
 }
 
+/* Of several names: "op_1, op_2". */
+static void append_names(const char *title, const struct json_value *names, struct arena *mem,
+			 struct buf *out)
+{
+	size_t count = names && names->type == JSON_ARRAY ? names->array.count : 0;
+	struct str text = STR("");
+
+	for (size_t i = 0; i < count; i++) {
+		struct str name = value_text(names->array.items[i], mem);
+
+		text = arena_printf(mem, "%.*s%s%.*s", STR_ARG(text), i ? ", " : "", STR_ARG(name));
+	}
+	append_fact(out, title, text);
+}
+
+static void append_tries(const struct json_value *operation, struct arena *mem, struct buf *out)
+{
+	struct str tries = op_member_text(operation, "tries", mem);
+
+	if (tries.len && !str_equal(tries, STR("0")))
+		append_fact(out, "Tries", arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
+	append_fact(out, "Next try", op_member_text(operation, "due", mem));
+}
+
+/* -- what the rules have to do with it --------------------------------------------- */
+
+/* What it has to do with its lock: "waits; held by op_1". */
+static struct str lock_text(const struct json_value *lock, struct arena *mem)
+{
+	struct str holder = op_member_text(lock, "holder", mem);
+	bool waits = is_true(member(lock, "waits"));
+
+	if (is_true(member(lock, "holds")))
+		return STR("held by it");
+	if (holder.len)
+		return arena_printf(mem, "%sheld by %.*s", waits ? "waits for it; " : "",
+				    STR_ARG(holder));
+	return waits ? STR("waits for it; its turn has come") : STR("not held");
+}
+
+static void append_lock(const struct json_value *lock, struct arena *mem, struct buf *out)
+{
+	struct str name = op_member_text(lock, "name", mem);
+	struct str fence = op_member_text(lock, "fence", mem);
+	struct str version = op_member_text(lock, "version", mem);
+	struct str text;
+
+	if (!name.len)
+		return;
+	text = lock_text(lock, mem);
+	if (fence.len && !str_equal(fence, STR("0")))
+		text = arena_printf(mem, "%.*s, fencing number %.*s", STR_ARG(text),
+				    STR_ARG(fence));
+	if (version.len)
+		text = arena_printf(mem, "%.*s, version %.*s", STR_ARG(text), STR_ARG(version));
+	append_fact(out, "Lock", name);
+	append_fact(out, "", text);
+}
+
+/* Minor units, as the gate counts them, with the currency's point: 4900 is "49.00". */
+static struct str amount_text(const struct json_value *budget, const char *name, struct arena *mem)
+{
+	const struct json_value *value = member(budget, name);
+	int digits = money_exponent(op_member_text(budget, "currency", mem));
+	uint64_t size, unit = 1;
+	int64_t amount;
+
+	if (!value || value->type != JSON_NUMBER || digits < 0 ||
+	    !json_number_to_i64(&value->number, &amount))
+		return value_text(value, mem);
+	for (int i = 0; i < digits; i++)
+		unit *= 10;
+	size = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+	if (digits == 0)
+		return arena_printf(mem, "%s%llu", amount < 0 ? "-" : "", (unsigned long long)size);
+	return arena_printf(mem, "%s%llu.%0*llu", amount < 0 ? "-" : "",
+			    (unsigned long long)(size / unit), digits,
+			    (unsigned long long)(size % unit));
+}
+
+static void append_budget(const struct json_value *budget, struct arena *mem, struct buf *out)
+{
+	struct str currency = op_member_text(budget, "currency", mem);
+	struct str spends = amount_text(budget, "spends", mem);
+	struct str total = amount_text(budget, "total", mem);
+	struct str used = amount_text(budget, "used", mem);
+	struct str left = amount_text(budget, "left", mem);
+
+	if (!spends.len)
+		return;
+	append_fact(out, "Budget",
+		    arena_printf(mem, "spends %.*s %.*s", STR_ARG(spends), STR_ARG(currency)));
+	if (total.len)
+		append_fact(out, "",
+			    arena_printf(mem, "%.*s of %.*s %.*s used, %.*s left", STR_ARG(used),
+					 STR_ARG(total), STR_ARG(currency), STR_ARG(left)));
+}
+
+static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
+{
+	append_fact(out, "Unique until", op_member_text(rules, "unique_until", mem));
+	append_lock(member(rules, "lock"), mem, out);
+	append_budget(member(rules, "budget"), mem, out);
+}
+
 static void append_facts(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
 	static const struct {
@@ -134,6 +240,7 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 		{"Expires", "expires"},
 		{"Retry of", "retry_of"},
 		{"Reference", "reference"},
+		{"Resource", "resource"},
 		{"Decided by", "decided_by"},
 		{"Reason", "reason"},
 	};
@@ -147,8 +254,13 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 					 STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		append_fact(out, facts[i].title, op_member_text(operation, facts[i].name, mem));
+	append_names("Retried by", member(operation, "retried_by"), mem, out);
+	append_tries(operation, mem, out);
+	append_rules(member(operation, "rules"), mem, out);
 	append_response(member(operation, "response"), mem, out);
 }
+
+/* -- its time line ----------------------------------------------------------------- */
 
 /* A moment of the time line. RFC 3339 times in UTC order by their bytes. */
 struct moment {
@@ -173,6 +285,14 @@ static struct str with_word(const char *word, struct str text, struct arena *mem
 	return text.len ? arena_printf(mem, "  %s %.*s", word, STR_ARG(text)) : STR("");
 }
 
+/* Whose doing it was: what the gate or an operator did is no attempt of a caller's. */
+static struct str actor_text(const struct json_value *attempt, struct arena *mem)
+{
+	struct str by = op_member_text(attempt, "by", mem);
+
+	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
+}
+
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)
 {
 	const struct json_value *delivered = member(attempt, "delivered");
@@ -182,13 +302,13 @@ static struct str attempt_text(const struct json_value *attempt, struct arena *m
 							       : "";
 
 	return arena_printf(
-		mem, "attempt: %.*s%.*s%.*s%.*s%.*s%s",
+		mem, "%.*s: %.*s%.*s%.*s%.*s%.*s%s%.*s", STR_ARG(actor_text(attempt, mem)),
 		STR_ARG(op_member_text(attempt, "outcome", mem)),
 		STR_ARG(with_word("by", op_member_text(attempt, "agent", mem), mem)),
 		STR_ARG(with_word("task", op_member_text(attempt, "task", mem), mem)),
 		STR_ARG(with_word("step", op_member_text(attempt, "step", mem), mem)),
 		STR_ARG(with_word("request", op_member_text(attempt, "request_id", mem), mem)),
-		delivery);
+		delivery, STR_ARG(with_word("note", op_member_text(attempt, "note", mem), mem)));
 }
 
 static size_t add_moment(struct moment *moments, size_t count, struct str at, struct str what)
