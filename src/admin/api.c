@@ -63,8 +63,7 @@ static void answer_json(struct api_call *call)
 	else if (command->kind == STORE_LOCKS)
 		locks_json(&json, command, &call->filter, LOCKS_ASKED_MAX);
 	else
-		operation_json(&json, &command->operation, command->attempts,
-			       command->attempt_count, false);
+		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	if (body.is_spoiled)
 		exchange_abort(call->exchange);
 	else

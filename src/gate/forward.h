@@ -3,8 +3,9 @@
  *
  * The caller's own attempt (step_60_send), the dispatcher and the reconciler all send through
  * here, so that an answer means the same whoever waits for it. The answer is collected up to the
- * policy's max_response while its digest grows; one that decides nothing (a status declared not_sent
- * or unknown) is not collected at all. A larger one is offered to `overflow`, or is only digested.
+ * policy's max_response while its digest grows; one that decides nothing (a status declared
+ * not_sent or unknown) is not collected at all. A larger one is offered to `overflow`, or is only
+ * digested.
  *
  * Fill the first part, zero the rest, forward_start(); `done` comes once, never inside a call of
  * the owner's; then read, settle (forward_settlement()), and forward_fini().
@@ -23,7 +24,8 @@ struct forward {
 	struct operation_id id; /* of the operation: the downstream key comes from it */
 	uint64_t fence;		/* of its lock; 0: none */
 	struct str method, target;
-	struct str headers; /* lines, as store_request has them */
+	struct str headers;	  /* lines, as store_request has them */
+	bool are_headers_spoiled; /* they could not be put together: nothing is sent */
 	struct str body;
 	bool has_body;
 	struct arena *mem; /* for the texts of `facts` */
@@ -41,13 +43,14 @@ struct forward {
 
 	/* out: once it is done */
 	enum sending sending;
-	int status; /* 0: no answer */
-	struct buf answer_body;
+	int status;		/* 0: no answer */
+	struct buf answer_body; /* what was collected of it, at most max_response */
 	struct hasher digest;
 	uint64_t answer_length;
 	bool is_over; /* the answer did not fit */
 	struct response_facts facts;
-	const char *reason; /* a sentence for the history where the event is no final answer */
+	const char *reason; /* a sentence for the history, where the status does not say it all; or
+			       NULL */
 	int retry_after_s;  /* as the service asked; -1: it did not */
 
 	struct buf call_headers, call_body; /* its own */
@@ -55,10 +58,12 @@ struct forward {
 
 void forward_start(struct client *client, struct forward *forward);
 
-/* Fill a settle command from it: event, answer, reference, resource, reason, opens, retentions. The
- * rest (mem, done, owner, epoch, attempt) is its owner's. */
-void forward_settlement(struct forward *forward, struct str account,
-			struct store_command *command);
+/*
+ * Fill a settle command from it: event, answer, reference, resource, reason, opens, retentions. The
+ * rest (mem, done, owner, epoch, attempt, next_ms) is its owner's. May be repeated, while the
+ * forwarding is not fini()shed.
+ */
+void forward_settlement(struct forward *forward, struct str account, struct store_command *command);
 
 /* Fine for a zeroed one. Not while it is under way. */
 void forward_fini(struct forward *forward);

@@ -18,7 +18,7 @@ struct histogram {
 	_Atomic uint64_t count;
 };
 
-enum { METRICS_PROBLEMS = 40, METRICS_CLASSES = 6 };
+enum { METRICS_PROBLEMS = 64, METRICS_CLASSES = 6 };
 
 struct metrics {
 	_Atomic uint64_t outcomes[OUTCOME_COUNT];    /* protected requests */

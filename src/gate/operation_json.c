@@ -1,6 +1,34 @@
 /* An operation as JSON. */
 #include "gate/operation_json.h"
 
+#include "core/downstream_key.h"
+#include "gate/policy.h"
+
+/* What there is to tell of one. */
+struct telling {
+	const struct store_operation *operation;
+	const struct store_attempt *attempts; /* NULL: left out */
+	size_t attempt_count;
+	const struct store_command *find; /* with the rules and who retried it; NULL: left out */
+	bool has_downstream_key;
+	bool is_for_caller;
+};
+
+static const char *actor_name(enum store_actor actor)
+{
+	switch (actor) {
+	case ACTOR_CALLER:
+		return "caller";
+	case ACTOR_DISPATCHER:
+		return "dispatcher";
+	case ACTOR_RECONCILER:
+		return "reconciler";
+	case ACTOR_OPERATOR:
+		return "operator";
+	}
+	return "caller";
+}
+
 static void member(struct json_writer *json, const char *name, struct str value)
 {
 	json_name(json, name);
@@ -56,6 +84,8 @@ static void write_attempt(struct json_writer *json, const struct store_attempt *
 	member_time(json, "at", attempt->at_ms);
 	json_name(json, "outcome");
 	json_text(json, outcome_name(shown_outcome(attempt)));
+	json_name(json, "by");
+	json_text(json, actor_name(attempt->by));
 	member(json, "agent", attempt->agent);
 	member(json, "task", attempt->task);
 	member(json, "step", attempt->step);
@@ -65,21 +95,34 @@ static void write_attempt(struct json_writer *json, const struct store_attempt *
 		json_null(json);
 	else
 		json_boolean(json, attempt->delivered > 0);
+	member(json, "note", attempt->note);
 	json_close_object(json);
 }
 
-static enum advice advice_for(enum operation_state state, int *out_after_s)
+/* Does the gate see to it by itself, now or later? */
+static bool is_seen_to(const struct store_operation *operation)
+{
+	return operation->due_ms > 0 && operation->due_ms < INT64_MAX;
+}
+
+static enum advice advice_for(const struct store_operation *operation, int *out_after_s)
 {
 	*out_after_s = 0;
-	switch (state) {
+	switch (operation->state) {
 	case STATE_RUNNING:
 	case STATE_AWAITING_APPROVAL:
 		*out_after_s = 2;
 		return ADVICE_WAIT;
 	case STATE_QUEUED:
-		return ADVICE_SAME_KEY;
+		if (!operation->is_dispatched)
+			return ADVICE_SAME_KEY;
+		*out_after_s = 2;
+		return ADVICE_WAIT;
 	case STATE_UNKNOWN:
-		return ADVICE_HUMAN;
+		if (!is_seen_to(operation))
+			return ADVICE_HUMAN;
+		*out_after_s = 5;
+		return ADVICE_QUERY;
 	case STATE_COMPLETED:
 		return ADVICE_STOP;
 	default:
@@ -87,10 +130,10 @@ static enum advice advice_for(enum operation_state state, int *out_after_s)
 	}
 }
 
-static void write_retry(struct json_writer *json, enum operation_state state)
+static void write_retry(struct json_writer *json, const struct store_operation *operation)
 {
 	int after_s;
-	enum advice advice = advice_for(state, &after_s);
+	enum advice advice = advice_for(operation, &after_s);
 
 	json_name(json, "retry");
 	json_open_object(json);
@@ -129,30 +172,176 @@ static void write_state(struct json_writer *json, const struct store_operation *
 	member_time(json, "created", operation->created_ms);
 	member_time(json, "updated", operation->updated_ms);
 	member_time(json, "expires", operation->expires_ms);
+	json_name(json, "dispatched");
+	json_boolean(json, operation->is_dispatched);
+	json_name(json, "tries");
+	json_integer(json, operation->tries);
+	json_name(json, "due");
+	if (is_seen_to(operation))
+		json_time(json, operation->due_ms);
+	else
+		json_null(json);
 	member(json, "reference", operation->reference);
+	member(json, "resource", operation->resource);
 	member(json, "reason", operation->reason);
 	member(json, "decided_by", operation->decided_by);
 	json_name(json, "attempt_count");
 	json_integer(json, operation->attempts);
 }
 
+static void write_lock(struct json_writer *json, const struct store_rule_view *view)
+{
+	static const struct operation_id nobody;
+	char holder[OPERATION_ID_TEXT + 1];
+
+	json_name(json, "lock");
+	json_open_object(json);
+	member(json, "name", view->lock_name);
+	json_name(json, "holds");
+	json_boolean(json, view->holds_lock);
+	json_name(json, "waits");
+	json_boolean(json, view->waits_for_lock);
+	json_name(json, "holder");
+	operation_id_write(&view->holder, holder);
+	json_text(json, memcmp(&view->holder, &nobody, sizeof(nobody)) ? holder : NULL);
+	json_name(json, "fence");
+	json_integer(json, (int64_t)view->fence);
+	json_name(json, "version");
+	json_integer(json, (int64_t)view->lock_version);
+	json_close_object(json);
+}
+
+/* Minor units. */
+static void write_budget(struct json_writer *json, const struct store_rule_view *view)
+{
+	json_name(json, "budget");
+	json_open_object(json);
+	json_name(json, "currency");
+	json_text(json, view->currency);
+	json_name(json, "spends");
+	json_integer(json, view->spends);
+	json_name(json, "total");
+	json_integer(json, view->budget_total);
+	json_name(json, "used");
+	json_integer(json, view->budget_used);
+	json_name(json, "left");
+	json_integer(json, view->budget_total - view->budget_used);
+	json_close_object(json);
+}
+
+/* A member for each rule that it is under. */
+static void write_rules(struct json_writer *json, const struct store_rule_view *view)
+{
+	json_name(json, "rules");
+	json_open_object(json);
+	if (view->has_unique) {
+		json_name(json, "unique");
+		json_open_object(json);
+		member_time(json, "until", view->unique_until_ms);
+		json_close_object(json);
+	}
+	if (view->has_lock)
+		write_lock(json, view);
+	if (view->has_budget)
+		write_budget(json, view);
+	if (view->opens_budget) {
+		json_name(json, "opens_budget");
+		json_boolean(json, true);
+	}
+	json_close_object(json);
+}
+
+static void write_retries(struct json_writer *json, const struct store_command *find)
+{
+	char id[OPERATION_ID_TEXT + 1];
+
+	json_name(json, "retried_by");
+	json_open_array(json);
+	for (size_t i = 0; i < find->retry_count; i++) {
+		operation_id_write(&find->retries[i], id);
+		json_text(json, id);
+	}
+	json_close_array(json);
+}
+
+static void write_attempts(struct json_writer *json, const struct telling *telling)
+{
+	json_name(json, "attempts");
+	json_open_array(json);
+	for (size_t i = 0; i < telling->attempt_count; i++)
+		write_attempt(json, &telling->attempts[i]);
+	json_close_array(json);
+}
+
+static void write_downstream_key(struct json_writer *json, const struct telling *telling)
+{
+	char key[DOWNSTREAM_KEY_TEXT + 1];
+
+	json_name(json, "downstream_key");
+	downstream_key_write(&telling->operation->id, key);
+	json_text(json, telling->has_downstream_key ? key : NULL);
+}
+
+static void tell(struct json_writer *json, const struct telling *telling)
+{
+	const struct store_operation *operation = telling->operation;
+
+	json_open_object(json);
+	write_identity(json, operation, telling->is_for_caller);
+	write_state(json, operation);
+	write_response(json, &operation->answer);
+	if (telling->find) {
+		write_downstream_key(json, telling);
+		write_rules(json, &telling->find->view);
+		write_retries(json, telling->find);
+	}
+	if (telling->attempts)
+		write_attempts(json, telling);
+	if (telling->is_for_caller)
+		write_retry(json, operation);
+	json_close_object(json);
+}
+
 void operation_json(struct json_writer *json, const struct store_operation *operation,
 		    const struct store_attempt *attempts, size_t attempt_count, bool is_for_caller)
 {
-	json_open_object(json);
-	write_identity(json, operation, is_for_caller);
-	write_state(json, operation);
-	write_response(json, &operation->answer);
-	if (attempts) {
-		json_name(json, "attempts");
-		json_open_array(json);
-		for (size_t i = 0; i < attempt_count; i++)
-			write_attempt(json, &attempts[i]);
-		json_close_array(json);
-	}
-	if (is_for_caller)
-		write_retry(json, operation->state);
-	json_close_object(json);
+	const struct telling telling = {
+		.operation = operation,
+		.attempts = attempts,
+		.attempt_count = attempt_count,
+		.is_for_caller = is_for_caller,
+	};
+
+	tell(json, &telling);
+}
+
+/* A configuration that no longer has its action honours no key for it either. */
+static bool has_downstream_key(const struct store_operation *operation,
+			       const struct settings *settings)
+{
+	const struct action *action = settings_action(settings, operation->action);
+	struct policy policy;
+
+	if (operation->action.len && !action)
+		return false;
+	policy = policy_of(settings, action);
+	return policy_has_downstream_key(&policy);
+}
+
+void operation_found_json(struct json_writer *json, const struct store_command *find,
+			  const struct settings *settings, bool is_for_caller)
+{
+	static const struct store_attempt none;
+	const struct telling telling = {
+		.operation = &find->operation,
+		.attempts = find->attempts ? find->attempts : &none,
+		.attempt_count = find->attempt_count,
+		.find = find,
+		.has_downstream_key = has_downstream_key(&find->operation, settings),
+		.is_for_caller = is_for_caller,
+	};
+
+	tell(json, &telling);
 }
 
 void operation_list_json(struct json_writer *json, const struct store_command *list,

@@ -4,6 +4,7 @@
 #ifndef GATE_OPERATION_JSON_H
 #define GATE_OPERATION_JSON_H
 
+#include "config/settings.h"
 #include "store/store.h"
 #include "json/json.h"
 
@@ -13,6 +14,13 @@
  */
 void operation_json(struct json_writer *json, const struct store_operation *operation,
 		    const struct store_attempt *attempts, size_t attempt_count, bool is_for_caller);
+
+/*
+ * The object with all that an answered find by id knows: attempts, rules, who retried it, and the
+ * downstream key where the operation's action has one under `settings`.
+ */
+void operation_found_json(struct json_writer *json, const struct store_command *find,
+			  const struct settings *settings, bool is_for_caller);
 
 /* {"operations": […], "next": cursor or null} of an answered list command. */
 void operation_list_json(struct json_writer *json, const struct store_command *list,

@@ -12,6 +12,8 @@
 #include "gate/headers.h"
 #include "gate/query.h"
 
+enum { FIRST_LOOK_MS = 1000 }; /* a service that was just lost sight of has a moment */
+
 static bool is_write(struct str method)
 {
 	return !str_equal_nocase(method, STR("GET")) && !str_equal_nocase(method, STR("HEAD")) &&
@@ -122,8 +124,12 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 		.statuses = &settings->statuses,
 	};
 
-	if (!action)
+	policy.plain_retention_ms = policy.retention_ms;
+	if (!action) {
+		policy.downstream_key.header = settings->upstreams[0].downstream_key;
+		policy.downstream_key.for_ms = settings->upstreams[0].downstream_key_ms;
 		return policy;
+	}
 	policy.upstream = action->upstream;
 	policy.timeout_ms = action->timeout_ms;
 	if (action->max_body)
@@ -131,7 +137,11 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 	if (action->max_response)
 		policy.max_response = action->max_response;
 	if (action->retention_ms)
-		policy.retention_ms = action->retention_ms;
+		policy.plain_retention_ms = action->retention_ms;
+	policy.retention_ms = policy.plain_retention_ms;
+	if (action->unique.count && action->unique.for_ms > policy.retention_ms)
+		policy.retention_ms = action->unique.for_ms;
+	policy.downstream_key = action->downstream_key;
 	if (action->has_statuses)
 		policy.statuses = &action->statuses;
 	return policy;
@@ -140,6 +150,29 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 bool policy_token_in_body(const struct policy *policy)
 {
 	return policy->action && policy->action->token_pointer.len;
+}
+
+bool policy_has_downstream_key(const struct policy *policy)
+{
+	return policy->downstream_key.header.len || policy->downstream_key.field.len;
+}
+
+/* Of a write that is not declared nothing is known but its upstream's key. */
+bool policy_keeps_request(const struct policy *policy)
+{
+	return policy->action ? action_keeps_request(policy->action)
+			      : policy_has_downstream_key(policy);
+}
+
+int64_t policy_first_look_ms(const struct policy *policy)
+{
+	const struct action *action = policy->action;
+	bool may_resend = action ? action_may_resend(action) : policy_has_downstream_key(policy);
+
+	if (action && action->probe.get.len)
+		return action->probe.settle_ms > FIRST_LOOK_MS ? action->probe.settle_ms
+							       : FIRST_LOOK_MS;
+	return may_resend ? FIRST_LOOK_MS : 0;
 }
 
 struct str policy_action_name(const struct policy *policy)

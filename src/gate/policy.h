@@ -13,9 +13,11 @@ struct policy {
 	const struct action *action; /* NULL: none is declared for the request */
 	size_t upstream;	     /* index of its upstream */
 	size_t max_body, max_response;
-	int64_t timeout_ms; /* of the call; 0: the upstream's own */
-	int64_t retention_ms;
+	int64_t timeout_ms;   /* of the call; 0: the upstream's own */
+	int64_t retention_ms; /* of one that ended; as long as its identity is taken, at least */
+	int64_t plain_retention_ms; /* of one that failed or was cancelled, and so took none */
 	const struct status_classes *statuses;
+	struct rule_downstream_key downstream_key; /* the action's, or the upstream's */
 };
 
 /*
@@ -30,6 +32,18 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 
 /* Does the action find its token in the body? */
 bool policy_token_in_body(const struct policy *policy);
+
+/* Does the service honour a key of the gate's own? */
+bool policy_has_downstream_key(const struct policy *policy);
+
+/* May the gate have to send it, or ask after it, by itself? Then its request is kept. */
+bool policy_keeps_request(const struct policy *policy);
+
+/*
+ * How long after an operation has become unknown the gate first tries to find out by itself, in
+ * milliseconds; 0: it cannot, so it is a person's.
+ */
+int64_t policy_first_look_ms(const struct policy *policy);
 
 /* The action's name; empty when there is none. */
 struct str policy_action_name(const struct policy *policy);

@@ -8,6 +8,7 @@
 #include "gate/metrics.h"
 #include "json/json.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { ANSWER_PART_MAX = 256 * 1024 }; /* of its lines, and of its body */
@@ -97,6 +98,30 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		{"retry-refused", 409, "There is no failed operation to retry", ADVICE_STOP, 0,
 		 "Counterfoil-Retry-Of names an operation of this account that failed or was "
 		 "cancelled. Nothing was sent and the token is still free."},
+	[PROBLEM_LOCK_HELD] = {"lock-held", 423, "Another operation holds what this one needs",
+			       ADVICE_WAIT, 5,
+			       "Only one operation at a time may work on a resource; the member "
+			       "`lock` says which one "
+			       "does now. Nothing was sent: wait, then send the same request with "
+			       "the same token again."},
+	[PROBLEM_VERSION_MISMATCH] =
+		{"version-mismatch", 412, "The resource is at another version", ADVICE_FIX, 0,
+		 "Somebody changed it since the version that the command expects; the member "
+		 "`version` says where it is. Look at it again and decide anew. Nothing was sent "
+		 "and the token is still free."},
+	[PROBLEM_BUDGET_EXCEEDED] =
+		{"budget-exceeded", 422, "More than is left of its budget", ADVICE_FIX, 0,
+		 "What is spent of a budget by operations that have not failed is never more than "
+		 "was opened; those whose outcome is unknown count. The member `budget` says what "
+		 "is left, in minor units. Nothing was sent and the token is still free."},
+	[PROBLEM_BUDGET_UNKNOWN] =
+		{"budget-unknown", 422, "Its budget was never opened", ADVICE_FIX, 0,
+		 "The command spends of a budget that no operation of this account has opened "
+		 "here. Nothing was sent and the token is still free."},
+	[PROBLEM_BUDGET_CURRENCY] =
+		{"budget-currency", 422, "Its budget is in another currency", ADVICE_FIX, 0,
+		 "A budget is spent in the currency in which it was opened. Nothing was sent and "
+		 "the token is still free."},
 	[PROBLEM_NOT_SENT] = {"not-sent", 503, "It was not sent", ADVICE_SAME_KEY, 2,
 			      "It is certain that the service did not act. Send the same request "
 			      "with the same token again."},
@@ -134,6 +159,10 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				     "listed, rather than too much."},
 	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
 				     "The credential is missing, or is not one that is let in."},
+	[PROBLEM_SIGNATURE_INVALID] =
+		{"signature-invalid", 401, "The event is not signed as it should be", ADVICE_FIX, 0,
+		 "Events are signed as Standard Webhooks has it: webhook-id, webhook-timestamp and "
+		 "webhook-signature, over the body as it is sent. Nothing of it was read."},
 	[PROBLEM_OVERLOADED] = {"overloaded", 503, "The gate is busy", ADVICE_SAME_KEY, 1,
 				"A limit of this gate was reached. Nothing was sent."},
 };
@@ -154,21 +183,99 @@ static int wait_of(const struct problem_facts *facts)
 	return facts->after_s < 0 ? problem_kind(facts->problem)->after_s : facts->after_s;
 }
 
-static void write_operation(struct json_writer *json, const struct problem_facts *facts)
+static void write_operation(struct json_writer *json, const char *name,
+			    const struct operation_id *operation, enum operation_state state)
 {
 	char id[OPERATION_ID_TEXT + 1], url[80];
 
-	operation_id_write(facts->id, id);
+	operation_id_write(operation, id);
 	snprintf(url, sizeof(url), "/.counterfoil/operations/%s", id);
-	json_name(json, "operation");
+	json_name(json, name);
 	json_open_object(json);
 	json_name(json, "id");
 	json_text(json, id);
 	json_name(json, "state");
-	json_text(json, operation_state_name(facts->state));
+	json_text(json, operation_state_name(state));
 	json_name(json, "status_url");
 	json_text(json, url);
 	json_close_object(json);
+}
+
+static void write_lock(struct json_writer *json, const struct problem_facts *facts)
+{
+	json_name(json, "lock");
+	json_open_object(json);
+	json_name(json, "name");
+	json_string(json, facts->view->lock_name);
+	if (facts->holder_state)
+		write_operation(json, "holder", &facts->view->holder, facts->holder_state);
+	json_close_object(json);
+}
+
+static void write_budget(struct json_writer *json, const struct store_rule_view *view)
+{
+	json_name(json, "budget");
+	json_open_object(json);
+	json_name(json, "currency");
+	json_text(json, view->currency);
+	json_name(json, "total");
+	json_integer(json, view->budget_total);
+	json_name(json, "used");
+	json_integer(json, view->budget_used);
+	json_name(json, "left");
+	json_integer(json, view->budget_total - view->budget_used);
+	json_close_object(json);
+}
+
+/* What the refusing rule looked at. */
+static void write_rule(struct json_writer *json, const struct problem_facts *facts)
+{
+	switch (facts->problem) {
+	case PROBLEM_LOCK_HELD:
+		write_lock(json, facts);
+		break;
+	case PROBLEM_VERSION_MISMATCH:
+		json_name(json, "version");
+		json_integer(json, (int64_t)facts->view->lock_version);
+		break;
+	case PROBLEM_BUDGET_EXCEEDED:
+	case PROBLEM_BUDGET_CURRENCY:
+		write_budget(json, facts->view);
+		break;
+	default:
+		break;
+	}
+}
+
+/* An amount in major units: "31.50 EUR". */
+static void money_words(int64_t minor_units, const char *currency, char *out, size_t size)
+{
+	int digits = money_exponent(str_from(currency));
+	bool is_negative = minor_units < 0;
+	uint64_t amount = is_negative ? 0 - (uint64_t)minor_units : (uint64_t)minor_units;
+	uint64_t unit = 1;
+
+	for (int i = 0; i < digits; i++)
+		unit *= 10;
+	if (digits > 0)
+		snprintf(out, size, "%s%" PRIu64 ".%0*" PRIu64 " %s", is_negative ? "-" : "",
+			 amount / unit, digits, amount % unit, currency);
+	else
+		snprintf(out, size, "%s%" PRIu64 " %s", is_negative ? "-" : "", amount, currency);
+}
+
+void problem_budget_detail(enum problem problem, const struct store_rule_view *view,
+			   const struct money *asked, char *out, size_t size)
+{
+	char left[40], total[40], wanted[40];
+
+	money_words(view->budget_total - view->budget_used, view->currency, left, sizeof(left));
+	money_words(view->budget_total, view->currency, total, sizeof(total));
+	money_words(asked->minor_units, asked->currency, wanted, sizeof(wanted));
+	if (problem == PROBLEM_BUDGET_UNKNOWN)
+		snprintf(out, size, "Nobody opened it here; this asks for %s.", wanted);
+	else
+		snprintf(out, size, "%s are left of %s; this asks for %s.", left, total, wanted);
 }
 
 static void write_faults(struct json_writer *json, const struct command_faults *faults)
@@ -222,8 +329,10 @@ void problem_write(struct buf *body, const struct problem_facts *facts)
 	}
 	if (facts->faults)
 		write_faults(&json, facts->faults);
+	if (facts->view)
+		write_rule(&json, facts);
 	if (facts->id)
-		write_operation(&json, facts);
+		write_operation(&json, "operation", facts->id, facts->state);
 	write_retry(&json, facts);
 	json_close_object(&json);
 }

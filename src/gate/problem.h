@@ -11,6 +11,7 @@
 #include "core/command.h"
 #include "core/outcome.h"
 #include "net/server.h"
+#include "store/record.h"
 
 enum problem {
 	PROBLEM_NONE,
@@ -35,6 +36,11 @@ enum problem {
 	PROBLEM_KEY_EXPIRED,
 	PROBLEM_RESPONSE_NOT_RETAINED,
 	PROBLEM_RETRY_REFUSED,
+	PROBLEM_LOCK_HELD,
+	PROBLEM_VERSION_MISMATCH,
+	PROBLEM_BUDGET_EXCEEDED,
+	PROBLEM_BUDGET_UNKNOWN,
+	PROBLEM_BUDGET_CURRENCY,
 	PROBLEM_NOT_SENT,
 	PROBLEM_STORE_UNAVAILABLE,
 	PROBLEM_UPSTREAM_UNREACHABLE,
@@ -47,6 +53,7 @@ enum problem {
 	PROBLEM_NOT_RELEASABLE,
 	PROBLEM_QUERY_MALFORMED,
 	PROBLEM_UNAUTHENTICATED,
+	PROBLEM_SIGNATURE_INVALID,
 	PROBLEM_OVERLOADED,
 	PROBLEM_COUNT,
 };
@@ -70,6 +77,11 @@ struct problem_facts {
 	const struct operation_id *id;	     /* of the operation it is about; NULL: none */
 	enum operation_state state;	     /* of that operation */
 	const struct command_faults *faults; /* of a command: each field that is wrong; or NULL */
+
+	/* What a rule refused for. Of another operation no more than id and state: it is the same
+	 * account's, and no more is needed to wait for it. */
+	const struct store_rule_view *view; /* lock-held, version-mismatch, budget-…; or NULL */
+	enum operation_state holder_state;  /* of view->holder */
 };
 
 int problem_status(const struct problem_facts *facts);
@@ -84,6 +96,13 @@ struct problem_facts problem_of_refusal(const struct http_refusal *refusal);
 struct metrics;
 void problem_answer(struct exchange *exchange, const struct problem_facts *facts,
 		    struct str more_headers, struct metrics *metrics);
+
+/*
+ * The detail of a budget's problem, in words and major units: "31.50 EUR are left of 49.00 EUR;
+ * this asks for 40.00 EUR." `asked` is what the command spends.
+ */
+void problem_budget_detail(enum problem problem, const struct store_rule_view *view,
+			   const struct money *asked, char *out, size_t size);
 
 /* The body, appended to `body`. */
 void problem_write(struct buf *body, const struct problem_facts *facts);

@@ -7,6 +7,7 @@
 
 #include "core/fingerprint.h"
 #include "gate/flow.h"
+#include "gate/forward.h"
 #include "gate/gate.h"
 #include "gate/policy.h"
 #include "gate/problem.h"
@@ -54,17 +55,11 @@ struct request {
 	bool is_leaving;
 
 	/* step_60_send */
-	struct call call;
+	struct buf lines; /* as they go upstream; see request_lines() */
+	struct forward forward;
 	bool is_call_open;
-	struct buf call_headers;
-	enum sending sending;
-	struct buf answer_body;	   /* what is to be kept, at most limits.max_response */
-	struct buf answer_headers; /* end-to-end lines, as they are kept */
-	struct buf first_headers;  /* those that only the first caller gets */
-	struct hasher digest;	   /* of the answer's body so far */
-	uint64_t answer_length;	   /* and how long that is */
-	bool is_piped;		   /* the answer is over the limit: passed on, not kept */
-	bool is_full;		   /* its client takes no more at the moment */
+	bool is_piped; /* the answer is over the limit: passed on, not kept */
+	bool is_full;  /* its client takes no more at the moment */
 
 	/* step_70_settle */
 	enum operation_event event;
@@ -87,6 +82,12 @@ struct request {
 /* Header lines of the upstream's answer with the operation's on top. */
 enum { ANSWER_HEAD_MAX = 256 * 1024 };
 void answer_headers(const struct request *request, struct buf *out);
+
+/* The lines of the request as they go upstream, made once. Spoiled ones are no lines at all. */
+const struct buf *request_lines(struct request *request);
+
+/* What goes upstream as a body, even an empty one? */
+bool request_has_body(const struct request *request);
 
 /* Answer with a problem. `detail` is a constant text, or lives in the request. */
 enum step request_problem(struct request *request, enum problem problem, const char *detail);

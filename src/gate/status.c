@@ -83,7 +83,10 @@ static void answer_operation(struct inquiry *inquiry)
 
 	buf_init(&body, STATUS_BODY_MAX);
 	json_writer_init(&json, &body);
-	operation_json(&json, &command->operation, command->attempts, command->attempt_count, true);
+	if (command->kind == STORE_FIND)
+		operation_found_json(&json, command, inquiry->generation->settings, true);
+	else
+		operation_json(&json, &command->operation, NULL, 0, true);
 	answer(inquiry, JSON_HEADERS, &body);
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000, RETRY_AFTER_MAX_S = 86400 };
+enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
 
 static enum outcome outcome_of(enum operation_event event)
 {
@@ -26,89 +26,47 @@ static enum outcome outcome_of(enum operation_event event)
 	}
 }
 
-static bool has_final_answer(const struct request *request)
-{
-	return request->event == EVENT_SUCCEEDED || request->event == EVENT_REFUSED;
-}
-
-static struct store_answer answer_of(struct request *request)
-{
-	struct store_answer answer = {0};
-
-	if (!has_final_answer(request))
-		return answer;
-	answer.status = request->status;
-	answer.is_kept = !request->is_piped;
-	answer.headers = buf_str(&request->answer_headers);
-	if (answer.is_kept)
-		answer.body = buf_str(&request->answer_body);
-	answer.length = request->answer_length;
-	hasher_end(&request->digest, &answer.digest);
-	return answer;
-}
-
 static void settle_answered(struct store_command *command)
 {
 	flow_wake(command->owner);
 }
 
-static const char *reason_of(const struct request *request)
+/* When the gate sees to it by itself, should that be needed: 0 is never. */
+static int64_t next_ms(const struct request *request)
 {
+	int64_t now_ms = env_wall_ms(request->worker->gate->env), pause_ms = 0;
+
 	if (request->event == EVENT_LOST_SIGHT)
-		return request->call.reason
-			       ? request->call.reason
-			       : "the service answered with a status that decides nothing";
-	return NULL;
+		pause_ms = policy_first_look_ms(&request->policy);
+	return pause_ms ? now_ms + pause_ms : 0;
 }
 
 enum step step_settle_start(struct request *request)
 {
-	struct store_answer answer =
-		request->must_settle ? request->command.answer : answer_of(request);
-
 	request->command = (struct store_command){
 		.kind = STORE_SETTLE,
 		.mem = &request->exchange->mem,
 		.done = settle_answered,
 		.owner = request,
 		.event = request->event,
-		.answer = answer,
 		.attempt = {.outcome = outcome_of(request->event)},
 		.attempt_number = request->attempt_number,
 		.retention_ms = request->policy.retention_ms,
-		.operation =
-			{
-				.id = request->id,
-				.epoch = request->epoch,
-				.reason = str_from(reason_of(request)),
-			},
+		.plain_retention_ms = request->policy.plain_retention_ms,
+		.next_ms = next_ms(request),
+		.operation = {.id = request->id, .epoch = request->epoch},
 	};
+	if (request->forward.done) /* else the claim itself was uncertain, and nothing was sent */
+		forward_settlement(&request->forward, request->account, &request->command);
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
-}
-
-/* The service may have said when: its Retry-After in seconds, within bounds. */
-static int seconds_asked_for(struct str lines)
-{
-	struct http_field field;
-	uint64_t seconds;
-
-	while (http_next_line(&lines, &field)) {
-		if (str_equal_nocase(field.name, STR("Retry-After")) &&
-		    str_to_u64(field.value, RETRY_AFTER_MAX_S, &seconds))
-			return (int)seconds;
-	}
-	return -1;
 }
 
 static enum step not_sent(struct request *request)
 {
 	request->outcome = OUTCOME_NOT_SENT;
-	request_problem(request, PROBLEM_NOT_SENT,
-			request->status
-				? "The service said that it did not act (see statuses.not_sent)."
-				: request->call.reason);
-	request->problem.after_s = seconds_asked_for(buf_str(&request->first_headers));
+	request_problem(request, PROBLEM_NOT_SENT, request->forward.reason);
+	request->problem.after_s = request->forward.retry_after_s;
 	return STEP_ANSWER;
 }
 
@@ -118,8 +76,8 @@ static enum step tell(struct request *request)
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
 		request->outcome = OUTCOME_CREATED;
-		request->headers = buf_str(&request->answer_headers);
-		request->body = buf_str(&request->answer_body);
+		request->headers = buf_str(&request->forward.answer_headers);
+		request->body = buf_str(&request->forward.answer_body);
 		return STEP_ANSWER;
 	case EVENT_NOT_SENT:
 		return not_sent(request);

@@ -35,7 +35,7 @@ void answer_headers(const struct request *request, struct buf *out)
 {
 	buf_append_str(out, request->headers);
 	if (request->is_claimed)
-		buf_append_str(out, buf_str(&request->first_headers));
+		buf_append_str(out, buf_str(&request->forward.first_headers));
 	buf_append_str(out, STR("Via: 1.1 counterfoil\r\n"));
 	headers_expose(request->headers, out);
 	operation_headers(request, out);
@@ -94,7 +94,7 @@ static void end_piped(struct request *request)
 		exchange_abort(exchange);
 		return;
 	}
-	exchange_write(exchange, buf_str(&request->answer_body));
+	exchange_write(exchange, buf_str(&request->forward.answer_body));
 	exchange_end(exchange);
 }
 

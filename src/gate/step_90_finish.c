@@ -9,15 +9,6 @@
 #include "gate/request.h"
 #include "gate/request_line.h"
 
-static void finish_call(struct request *request)
-{
-	call_fini(&request->call);
-	buf_fini(&request->call_headers);
-	buf_fini(&request->answer_headers);
-	buf_fini(&request->first_headers);
-	buf_fini(&request->answer_body);
-}
-
 static void amend_attempt(struct request *request)
 {
 	const struct store_amendment amendment = {
@@ -86,8 +77,8 @@ static void log_request(const struct request *request)
 	if (request->account.len)
 		log_str(&line, "account", str_of(request->account.at, 12));
 	request_line_traffic(&line, gate, request->exchange, request->request_id);
-	if (request->call.client)
-		log_int(&line, "upstream_us", request->call.duration_us);
+	if (request->forward.call.client)
+		log_int(&line, "upstream_us", request->forward.call.duration_us);
 	if (request->delivery != DELIVERY_NOT_KNOWN)
 		log_bool(&line, "delivered", request->delivery == DELIVERY_DONE);
 	log_end(&line);
@@ -98,8 +89,8 @@ static enum step end(struct request *request)
 	struct generation *generation = request->generation;
 	struct exchange *exchange = request->exchange;
 
-	if (request->call.client)
-		finish_call(request);
+	forward_fini(&request->forward);
+	buf_fini(&request->lines);
 	loop_task_cancel(&request->soon);
 	exchange_release(exchange);
 	generation_drop(generation);
