@@ -97,7 +97,7 @@ static void keep(const struct settings *settings, const struct store_command *fo
 	const struct policy policy = policy_of(settings, action);
 	int64_t taken_ms = found->view.has_unique ? found->view.unique_until_ms - now_ms : 0;
 
-	command->plain_retention_ms = policy.retention_ms;
+	command->plain_retention_ms = policy.plain_retention_ms;
 	command->retention_ms = taken_ms > policy.retention_ms ? taken_ms : policy.retention_ms;
 }
 

@@ -221,7 +221,7 @@ static void append_budget(const struct json_value *budget, struct arena *mem, st
 
 static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Unique until", op_member_text(rules, "unique_until", mem));
+	append_fact(out, "Unique until", op_member_text(member(rules, "unique"), "until", mem));
 	append_lock(member(rules, "lock"), mem, out);
 	append_budget(member(rules, "budget"), mem, out);
 }
@@ -239,6 +239,7 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 		{"Epoch", "epoch"},
 		{"Expires", "expires"},
 		{"Retry of", "retry_of"},
+		{"Service key", "downstream_key"},
 		{"Reference", "reference"},
 		{"Resource", "resource"},
 		{"Decided by", "decided_by"},

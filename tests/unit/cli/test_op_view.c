@@ -110,7 +110,7 @@ static void what_the_gate_will_do_is_shown(void **state)
 static void what_the_gate_will_not_do_is_not(void **state)
 {
 	assert_shown("{\"id\":\"op_1\",\"tries\":0,\"due\":null,\"retried_by\":[],"
-		     "\"rules\":{\"unique_until\":null,\"lock\":null,\"budget\":null}}",
+		     "\"rules\":{\"unique\":null,\"lock\":null,\"budget\":null}}",
 		     "Operation    op_1\n\nTime line\n");
 }
 
@@ -155,7 +155,7 @@ static void a_budget_is_in_the_currencys_units(void **state)
 
 static void an_amount_in_words_is_taken_as_it_is(void **state)
 {
-	assert_shown("{\"rules\":{\"unique_until\":\"2027\",\"budget\":{\"currency\":\"?\","
+	assert_shown("{\"rules\":{\"unique\":{\"until\":\"2027\"},\"budget\":{\"currency\":\"?\","
 		     "\"spends\":2005}}}",
 		     "Unique until 2027\n"
 		     "Budget       spends 2005 ?\n\nTime line\n");
