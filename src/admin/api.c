@@ -19,8 +19,6 @@
 enum {
 	API_BODY_MAX = 64 * 1024,
 	API_ANSWER_MAX = 8 * 1024 * 1024,
-	LOCKS_LISTED_MAX = 200,
-	LOCKS_ASKED_MAX = 1024, /* looked at for one list */
 };
 
 #define OPERATIONS "/api/operations"
@@ -61,7 +59,7 @@ static void answer_json(struct api_call *call)
 	if (command->kind == STORE_LIST)
 		operation_list_json(&json, command, false);
 	else if (command->kind == STORE_LOCKS)
-		locks_json(&json, command, &call->filter, LOCKS_ASKED_MAX);
+		locks_json(&json, command, &call->filter, STORE_LIST_MAX);
 	else
 		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	if (body.is_spoiled)
@@ -233,8 +231,7 @@ static void list_locks(struct api_call *call)
 {
 	const char *wrong;
 
-	call->command = (struct store_command){.kind = STORE_LOCKS, .limit = LOCKS_ASKED_MAX};
-	call->filter = (struct locks_filter){.limit = LOCKS_LISTED_MAX};
+	call->command = (struct store_command){.kind = STORE_LOCKS, .lock_count = STORE_LIST_MAX};
 	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem,
 			    &call->filter);
 	if (wrong)

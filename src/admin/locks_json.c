@@ -68,18 +68,16 @@ static bool is_wanted(const struct store_lock *lock, const struct locks_filter *
 void locks_json(struct json_writer *json, const struct store_command *command,
 		const struct locks_filter *filter, size_t asked)
 {
-	size_t wanted = 0;
-
 	json_open_object(json);
 	json_name(json, "locks");
 	json_open_array(json);
 	for (size_t i = 0; i < command->lock_count; i++) {
-		if (is_wanted(&command->locks[i], filter) && wanted++ < filter->limit)
+		if (is_wanted(&command->locks[i], filter))
 			write_lock(json, &command->locks[i]);
 	}
 	json_close_array(json);
 	json_name(json, "more");
-	json_boolean(json, wanted > filter->limit || command->lock_count >= asked);
+	json_boolean(json, command->lock_count >= asked);
 	json_close_object(json);
 }
 

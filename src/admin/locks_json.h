@@ -9,13 +9,12 @@
 struct locks_filter {
 	bool is_held;	    /* only those that an operation holds */
 	bool is_waited_for; /* only those that an operation waits for */
-	size_t limit;	    /* no more than that many */
 };
 
 /*
- * {"locks": […], "more": …} of an answered STORE_LOCKS, in its order. `more` where the limit left
- * some out, or where the store had more than the `asked` for. `holder` is null where nobody holds
- * it; of those that wait, the first STORE_WAITERS_LISTED have their ids told.
+ * {"locks": […], "more": …} of an answered STORE_LOCKS, in its order. `more` where the store gave
+ * all that were asked for, so that it may have others. `holder` is null where nobody holds it; of
+ * those that wait, the first STORE_WAITERS_LISTED have their ids told.
  */
 void locks_json(struct json_writer *json, const struct store_command *command,
 		const struct locks_filter *filter, size_t asked);
