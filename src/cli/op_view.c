@@ -21,7 +21,7 @@ static const struct table_column columns[COLUMNS] = {
 	{"REQUEST", 44},   {"TOKEN", 36}, {"ACCOUNT", 24},
 };
 
-static const struct json_value *member(const struct json_value *object, const char *name)
+const struct json_value *op_member(const struct json_value *object, const char *name)
 {
 	if (!object || object->type != JSON_OBJECT)
 		return NULL;
@@ -51,7 +51,7 @@ static struct str value_text(const struct json_value *value, struct arena *mem)
 
 struct str op_member_text(const struct json_value *object, const char *name, struct arena *mem)
 {
-	return value_text(member(object, name), mem);
+	return value_text(op_member(object, name), mem);
 }
 
 /* -- the table --------------------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void append_response(const struct json_value *response, struct arena *mem
 		return;
 	append_fact(out, "Response",
 		    arena_printf(mem, "%.*s, %.*s bytes%s", STR_ARG(status), STR_ARG(length),
-				 is_true(member(response, "kept")) ? "" : ", body not kept"));
+				 is_true(op_member(response, "kept")) ? "" : ", body not kept"));
 	append_fact(out, "", digest);
 }
 
@@ -151,9 +151,9 @@ static void append_tries(const struct json_value *operation, struct arena *mem, 
 static struct str lock_text(const struct json_value *lock, struct arena *mem)
 {
 	struct str holder = op_member_text(lock, "holder", mem);
-	bool waits = is_true(member(lock, "waits"));
+	bool waits = is_true(op_member(lock, "waits"));
 
-	if (is_true(member(lock, "holds")))
+	if (is_true(op_member(lock, "holds")))
 		return STR("held by it");
 	if (holder.len)
 		return arena_printf(mem, "%sheld by %.*s", waits ? "waits for it; " : "",
@@ -183,7 +183,7 @@ static void append_lock(const struct json_value *lock, struct arena *mem, struct
 /* Minor units, as the gate counts them, with the currency's point: 4900 is "49.00". */
 static struct str amount_text(const struct json_value *budget, const char *name, struct arena *mem)
 {
-	const struct json_value *value = member(budget, name);
+	const struct json_value *value = op_member(budget, name);
 	int digits = money_exponent(op_member_text(budget, "currency", mem));
 	uint64_t size, unit = 1;
 	int64_t amount;
@@ -221,9 +221,9 @@ static void append_budget(const struct json_value *budget, struct arena *mem, st
 
 static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Unique until", op_member_text(member(rules, "unique"), "until", mem));
-	append_lock(member(rules, "lock"), mem, out);
-	append_budget(member(rules, "budget"), mem, out);
+	append_fact(out, "Unique until", op_member_text(op_member(rules, "unique"), "until", mem));
+	append_lock(op_member(rules, "lock"), mem, out);
+	append_budget(op_member(rules, "budget"), mem, out);
 }
 
 static void append_facts(const struct json_value *operation, struct arena *mem, struct buf *out)
@@ -255,10 +255,10 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 					 STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		append_fact(out, facts[i].title, op_member_text(operation, facts[i].name, mem));
-	append_names("Retried by", member(operation, "retried_by"), mem, out);
+	append_names("Retried by", op_member(operation, "retried_by"), mem, out);
 	append_tries(operation, mem, out);
-	append_rules(member(operation, "rules"), mem, out);
-	append_response(member(operation, "response"), mem, out);
+	append_rules(op_member(operation, "rules"), mem, out);
+	append_response(op_member(operation, "response"), mem, out);
 }
 
 /* -- its time line ----------------------------------------------------------------- */
@@ -296,7 +296,7 @@ static struct str actor_text(const struct json_value *attempt, struct arena *mem
 
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)
 {
-	const struct json_value *delivered = member(attempt, "delivered");
+	const struct json_value *delivered = op_member(attempt, "delivered");
 	const char *delivery = !delivered		       ? ""
 			       : delivered->type == JSON_TRUE  ? "  (answer delivered)"
 			       : delivered->type == JSON_FALSE ? "  (answer not delivered)"
@@ -322,7 +322,7 @@ static size_t add_moment(struct moment *moments, size_t count, struct str at, st
 
 static void append_time_line(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
-	const struct json_value *attempts = member(operation, "attempts");
+	const struct json_value *attempts = op_member(operation, "attempts");
 	size_t listed = attempts && attempts->type == JSON_ARRAY ? attempts->array.count : 0;
 	struct moment *moments = arena_alloc(mem, (listed + 2) * sizeof(*moments));
 	struct str state = op_member_text(operation, "state", mem);
@@ -351,8 +351,8 @@ static void append_time_line(const struct json_value *operation, struct arena *m
 
 static void append_left_out(const struct json_value *operation, struct buf *out)
 {
-	const struct json_value *attempts = member(operation, "attempts");
-	const struct json_value *counted = member(operation, "attempt_count");
+	const struct json_value *attempts = op_member(operation, "attempts");
+	const struct json_value *counted = op_member(operation, "attempt_count");
 	int64_t listed =
 		attempts && attempts->type == JSON_ARRAY ? (int64_t)attempts->array.count : 0;
 	int64_t count;
