@@ -233,7 +233,7 @@ def test_list_says_where_to_read_of_queued_ones(gate, upstream, path, token, acc
 @pytest.fixture
 def lost(ruled, upstream, token):
     """An unknown operation that holds a lock."""
-    upstream.plan('/deploy', drop(), created())
+    upstream.plan('/deploy', drop())
     first = ruled.post('/deploy', token, json={'service': token})
     assert first.state == 'unknown'
     return first.operation
@@ -281,7 +281,7 @@ def test_release_asks_for_a_reason(ruled, token, lost):
 def test_resolve_did_not_of_what_the_gate_sends(ruled, upstream, token):
     # Shows that an operation of the dispatcher's is sent again by it once a person says that it did
     # not arrive: its caller has long gone.
-    upstream.plan('/post', drop(), created())
+    upstream.plan('/post', drop())
     id = ruled.post('/post', token, json={'title': token}).operation
     ruled.wait_state(id, 'unknown')
     assert op(ruled, 'resolve', id, '--did-not', '--why', 'no trace of it').returncode == 0
