@@ -276,13 +276,14 @@ static int try_value(const struct action_field *probe, const struct json_value *
 		.has_fields = true,
 	};
 	struct command_faults *faults = arena_zalloc(mem, sizeof(*faults));
+	const struct json_value *command;
 	struct buf out;
 	int r;
 
 	if (!faults)
 		return fail(FAIL_MEMORY);
 	buf_init(&out, COMMAND_BYTES_MAX);
-	r = command_read(&action, &body, mem, &out, faults);
+	r = command_read(&action, &body, mem, &out, &command, faults);
 	buf_fini(&out);
 	if (r != COMMAND_REFUSED)
 		return r;

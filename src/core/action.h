@@ -102,7 +102,7 @@ struct action {
 /* May the same operation be sent again without a second effect, once it is unknown? */
 bool action_may_resend(const struct action *action);
 
-/* May the gate have to send it, or ask after it, when its caller has gone? Then its request is kept. */
+/* May the gate have to send it, or ask after it, when its caller has gone? Its request is kept. */
 bool action_keeps_request(const struct action *action);
 
 /*

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "core/nearest.h"
+#include "core/text.h"
 
 /* Names of the body are spelled in a pointer up to here; beyond, it points at the object. */
 enum { NAME_SPELLED_MAX = 128, LIST_SIZE = 100 };
@@ -29,27 +30,35 @@ static int strip(struct reading *reading, struct str token, struct json_value *g
 		 struct json_value **out_value);
 
 int command_read(const struct action *action, const struct json_value *body, struct arena *mem,
-		 struct buf *out, struct command_faults *out_faults)
+		 struct buf *out, const struct json_value **out_command,
+		 struct command_faults *out_faults)
 {
-	struct reading reading = {.mem = mem, .faults = out_faults};
+	struct reading reading = {
+		.mem = mem, .faults = out_faults, .reserved = action->downstream_key.field};
 	struct spot spot = {.token = action->token_pointer,
 			    .leads_to_token = action->token_pointer.len > 0};
 	struct json_value *copy, *command;
 	int r;
 
 	out_faults->count = out_faults->left_out = 0;
-	if (!body)
-		return action->has_fields
-			       ? fault_tell(&reading, &spot, NULL,
-					    "The body is empty; send a JSON object, {} for one "
-					    "without fields")
-			       : 0;
+	if (!body && action->has_fields)
+		return fault_tell(&reading, &spot, NULL,
+				  "The body is empty; send a JSON object, {} for one without "
+				  "fields");
+	if (!body) {
+		*out_command = NULL;
+		return 0;
+	}
 	copy = arena_alloc(mem, sizeof(*copy));
 	if (!copy)
 		return FAIL_MEMORY;
 	*copy = *body;
 	r = read_body(&reading, action, &spot, copy, &command);
-	return r ? r : json_canonical(command, mem, out);
+	if (r == 0)
+		r = json_canonical(command, mem, out);
+	if (r == 0)
+		*out_command = command;
+	return r;
 }
 
 static int read_object(struct reading *reading, const struct spot *spot,
@@ -72,28 +81,6 @@ static int read_body(struct reading *reading, const struct action *action, const
 	return read_object(reading, spot, &record, out_value);
 }
 
-/* Take the first step of the pointer `token`; is it `name`? The pointer goes on at *out_rest. */
-static bool enters(struct str token, struct str name, struct str *out_rest)
-{
-	size_t at = 1;
-
-	if (!str_starts_with(token, STR("/")))
-		return false;
-	for (size_t i = 0; i < name.len; i++) {
-		struct str escape = name.at[i] == '~'	? STR("~0")
-				    : name.at[i] == '/' ? STR("~1")
-							: str_of(&name.at[i], 1);
-
-		if (!str_starts_with(str_from_index(token, at), escape))
-			return false;
-		at += escape.len;
-	}
-	if (at < token.len && token.at[at] != '/')
-		return false;
-	*out_rest = str_from_index(token, at);
-	return true;
-}
-
 static struct spot spot_below(const struct spot *above, const struct record *beside,
 			      const struct action_field *field, struct str name)
 {
@@ -105,7 +92,8 @@ static struct spot spot_below(const struct spot *above, const struct record *bes
 		.is_secret = above->is_secret || (field && field->is_secret),
 	};
 
-	spot.leads_to_token = above->leads_to_token && enters(above->token, name, &spot.token);
+	spot.leads_to_token =
+		above->leads_to_token && text_pointer_enters(above->token, name, &spot.token);
 	return spot;
 }
 
@@ -249,6 +237,9 @@ static int take_unknown(struct reading *reading, const struct spot *above,
 			       ? 0
 			       : fault_tell(reading, &spot, member->value,
 					    "Expected the operation's token, a string");
+	if (!above->above && member->name.len && str_equal(member->name, reading->reserved))
+		return fault_tell(reading, &spot, NULL,
+				  "This field is set by the gate; leave it out");
 	if (!record->keeps_unknown)
 		return refuse_unknown(reading, above, record, member->name);
 	return strip(reading, spot.token, member->value, out_value);
@@ -492,7 +483,8 @@ static int strip(struct reading *reading, struct str token, struct json_value *g
 		struct json_value *copy;
 		struct str rest = {NULL, 0};
 
-		while (at < count && !enters(token, given->object.members[at].name, &rest))
+		while (at < count &&
+		       !text_pointer_enters(token, given->object.members[at].name, &rest))
 			at++;
 		if (at == count)
 			return 0;

@@ -32,16 +32,19 @@ struct command_faults {
 };
 
 /*
- * Check `body` (a whole JSON tree) against `action` and append the canonical command to `out`.
- * A `body` of NULL is none at all. 0, COMMAND_REFUSED (nothing appended), FAIL_MEMORY, FAIL_LIMIT
+ * Check `body` (a whole JSON tree) against `action` and append the canonical command to `out`;
+ * *out_command is its tree, in `mem` and the body's memory (NULL where there is none at all). A
+ * `body` of NULL is none at all. 0, COMMAND_REFUSED (nothing appended), FAIL_MEMORY, FAIL_LIMIT
  * (both may leave a part in `out`). Every string of the faults lives in `mem`.
  *
  * Left out, though checked: fields that the server assigns, and the token where the action finds
  * it in the body (it need not be a declared field; the objects around it do). An object or array
- * without `fields` takes whatever is in it.
+ * without `fields` takes whatever is in it. The member that the gate writes
+ * (downstream_key.field) is refused, also where unknown ones are kept.
  */
 int command_read(const struct action *action, const struct json_value *body, struct arena *mem,
-		 struct buf *out, struct command_faults *out_faults);
+		 struct buf *out, const struct json_value **out_command,
+		 struct command_faults *out_faults);
 
 /*
  * The JSON Schema (draft 2020-12) of an action's command. It may let through what command_read()

@@ -11,6 +11,7 @@ struct reading {
 	struct arena *mem;
 	struct command_faults *faults; /* NULL: a trial, nobody is told */
 	size_t matching_cost;	       /* of all texts that were held against patterns */
+	struct str reserved;	       /* the body's member that the gate writes; empty: none */
 };
 
 /* An object of the body and the fields it is read by. */

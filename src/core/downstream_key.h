@@ -1,8 +1,8 @@
 /*
  * The downstream key: the name by which a service that honours one knows the operation.
  *
- * Derived from the operation, never from the attempt or from the client's token: every sending of one
- * operation carries the same, and two operations never share one.
+ * Derived from the operation, never from the attempt or from the client's token: every sending of
+ * one operation carries the same, and two operations never share one.
  */
 #ifndef CORE_DOWNSTREAM_KEY_H
 #define CORE_DOWNSTREAM_KEY_H

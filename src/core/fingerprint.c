@@ -86,6 +86,8 @@ static int add_target(struct making *making)
 
 	if (r != 0)
 		return r;
+	if (making->command)
+		making->command->path = path;
 	hasher_add_part(&making->hasher, request->account);
 	hasher_add_part(&making->hasher, request->method);
 	hasher_add_part(&making->hasher, path);
@@ -169,7 +171,7 @@ static int write_command(struct making *making, const struct json_value *body)
 	int r;
 
 	r = command_read(making->request->action, body, making->mem, &making->canonical,
-			 &making->command->faults);
+			 &making->command->command, &making->command->faults);
 	return r == COMMAND_REFUSED ? FINGERPRINT_COMMAND : r;
 }
 

@@ -57,8 +57,8 @@ struct fingerprint_command {
 	const struct json_value
 		*body; /* of JSON: as it was sent, in the request's memory; or NULL */
 	const struct json_value
-		*command; /* its canonical tree, where fields are declared; or NULL */
-	struct str path;  /* normalised */
+		*command;	      /* its canonical tree, where fields are declared; or NULL */
+	struct str path;	      /* normalised */
 	struct command_faults faults; /* with FINGERPRINT_COMMAND */
 };
 

@@ -41,19 +41,19 @@ struct rule_unique {
 /* One holder for each resource. */
 struct rule_lock {
 	struct rule_part *on;
-	size_t count;	      /* 0: no such rule */
-	struct str resource;  /* what kind of thing it is; empty: only `on` names it */
-	bool is_queue;	      /* held: queue; else refuse */
-	struct str version;   /* pointer to the field with the version it expects; or empty */
-	struct str fencing;   /* header that takes the fencing number upstream; or empty */
+	size_t count;	     /* 0: no such rule */
+	struct str resource; /* what kind of thing it is; empty: only `on` names it */
+	bool is_queue;	     /* held: queue; else refuse */
+	struct str version;  /* pointer to the field with the version it expects; or empty */
+	struct str fencing;  /* header that takes the fencing number upstream; or empty */
 };
 
 /* The sum of amounts that are not known to have failed stays below what was opened. */
 struct rule_budget {
 	bool is_declared;
-	struct rule_part of;	/* whose budget */
-	struct str amount;	/* pointer to the money in the command */
-	bool lets_unknown;	/* if_unknown: allow; one that nobody opened does not count */
+	struct rule_part of; /* whose budget */
+	struct str amount;   /* pointer to the money in the command */
+	bool lets_unknown;   /* if_unknown: allow; one that nobody opened does not count */
 };
 
 /* A success opens a budget. */
@@ -66,8 +66,8 @@ struct rule_opens_budget {
 
 /* What an answer says beyond its status. Pointers into its JSON; empty: nothing. */
 struct rule_response {
-	struct str reference; /* what the service calls the effect */
-	struct str resource;  /* the URL or path of what was made */
+	struct str reference;		    /* what the service calls the effect */
+	struct str resource;		    /* the URL or path of what was made */
 	struct rule_condition *failed_when; /* any: a failure, whatever the status */
 	size_t failed_when_count;
 };
@@ -97,10 +97,10 @@ struct rule_inquiry {
 /* Events that come in from a service: Standard Webhooks. */
 struct rule_inbox {
 	bool is_declared;
-	struct str id_pointer;	 /* pointer to the event's id in the body; empty: webhook-id */
-	struct str *secrets;	 /* raw keys, as they sign; none: not verified */
+	struct str id_pointer; /* pointer to the event's id in the body; empty: webhook-id */
+	struct str *secrets;   /* raw keys, as they sign; none: not verified */
 	size_t secret_count;
-	int64_t tolerance_ms;	 /* how far its timestamp may be from now, either way */
+	int64_t tolerance_ms; /* how far its timestamp may be from now, either way */
 };
 
 enum {

@@ -23,9 +23,11 @@ bool template_next(struct str *text, struct str *out_literal, struct str *out_na
  * What is known when a command is claimed: fields (by name, texts, numbers and booleans; money
  * by its minor units), parameters of the route, the token; percent-encoded so that each stays
  * one value. The names of what only the operation knows stay in their braces. 0 and *out_text in
- * `mem`; TEMPLATE_ABSENT: a field it names is not in the command; FAIL_MEMORY.
+ * `mem`; FAIL_MEMORY; TEMPLATE_ABSENT: it cannot be asked with this command: a field it names is
+ * not there, null or empty, is an object or array, makes dot segments of the path, or is too long.
  */
 enum { TEMPLATE_ABSENT = 1 };
+enum { TEMPLATE_FILLED_MAX = 8192 };
 int template_fill(struct str text, const struct action *action, struct str path, struct str token,
 		  const struct json_value *command, struct arena *mem, struct str *out_text);
 

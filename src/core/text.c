@@ -91,3 +91,24 @@ void text_close(struct buf *out, size_t opened)
 	for (size_t i = 0; i < 4; i++)
 		out->at[opened - 4 + i] = (char)(len >> (24 - 8 * i));
 }
+
+bool text_pointer_enters(struct str pointer, struct str name, struct str *out_rest)
+{
+	size_t at = 1;
+
+	if (!str_starts_with(pointer, STR("/")))
+		return false;
+	for (size_t i = 0; i < name.len; i++) {
+		struct str escape = name.at[i] == '~'	? STR("~0")
+				    : name.at[i] == '/' ? STR("~1")
+							: str_of(&name.at[i], 1);
+
+		if (!str_starts_with(str_from_index(pointer, at), escape))
+			return false;
+		at += escape.len;
+	}
+	if (at < pointer.len && pointer.at[at] != '/')
+		return false;
+	*out_rest = str_from_index(pointer, at);
+	return true;
+}

@@ -37,4 +37,9 @@ void text_append_lower(struct buf *out, struct str text);
 size_t text_open(struct buf *out);
 void text_close(struct buf *out, size_t opened);
 
+/*
+ * Is the first step of the JSON pointer `name`? Then *out_rest is the pointer from there on.
+ */
+bool text_pointer_enters(struct str pointer, struct str name, struct str *out_rest);
+
 #endif

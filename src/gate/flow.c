@@ -31,11 +31,17 @@ static const struct flow_step flow[STEP_COUNT] = {
 	[STEP_RECEIVE]   = RUNS(receive,      TO(IDENTIFY)),
 	[STEP_IDENTIFY]  = RUNS(identify,     TO(RECOGNISE) | TO(ANSWER)),
 	[STEP_RECOGNISE] = WAITS(recognise,   TO(CLAIM) | TO(ANSWER)),
-	[STEP_CLAIM]     = WAITS(claim,       TO(SEND) | TO(WAIT) | TO(ANSWER)),
+	[STEP_CLAIM]     = WAITS(claim,       TO(LOOKUP) | TO(SEND) | TO(WAIT) | TO(FIND_OUT) |
+					      TO(QUEUED) | TO(CLAIM) | TO(ANSWER)),
 	[STEP_WAIT]      = WAITS(wait,        TO(CLAIM) | TO(ANSWER)),
+	[STEP_FIND_OUT]  = WAITS(find_out,    TO(CLAIM)),
+	[STEP_QUEUED]    = WAITS(queued,      TO(CLAIM) | TO(ANSWER)),
+	/* 50: an approval, between what the rules said and what is sent */
+	[STEP_LOOKUP]    = WAITS(lookup,      TO(SEND) | TO(SETTLE)),
 	[STEP_SEND]      = WAITS(send,        TO(SETTLE) | TO(PIPE)),
 	[STEP_PIPE]      = WAITS(pipe,        TO(SETTLE)),
-	[STEP_SETTLE]    = WAITS(settle,      TO(ANSWER) | TO(PAUSE) | TO(FINISH)),
+	[STEP_SETTLE]    = WAITS(settle,      TO(ANSWER) | TO(WAIT) | TO(QUEUED) | TO(PAUSE) |
+					      TO(FINISH)),
 	[STEP_PAUSE]     = WAITS(pause,       TO(SETTLE)),
 	[STEP_ANSWER]    = WAITS(answer,      TO(FINISH) | TO(PAUSE)),
 	[STEP_FINISH]    = WAITS(finish,      0),

@@ -1,11 +1,14 @@
 /*
  * The life of a protected request, as a table of named steps.
  *
- *  receive ─► identify ─► recognise ─► claim ─► send ─────► settle ─► answer ─► finish
- *                │           │         │  ▲     └─► pipe ─┘   ▲  │      ▲  │
- *                │           │         ▼  │                   └─ pause ◄┼──┘
- *                │           │         wait                             │
- *                └───────────┴──────────┴───────────(refusals)──────────┘
+ *  receive ─► identify ─► recognise ─► claim ─► lookup ─► send ─────► settle ─► answer ─► finish
+ *                │           │         │  ▲       │         └─► pipe ─┘ ▲ ▲ │     ▲  │
+ *                │           │         ▼  │       └─────────────────────┘ └pause◄─┼──┘
+ *                │           │   wait, find out, queued ◄─(not sent)────────┘     │
+ *                └───────────┴──────────┴────────────────(refusals)───────────────┘
+ *
+ * lookup is for actions that have one; queued for what the dispatcher sends. A person's approval
+ * will stand between claim and lookup (step_50), and no rule is judged after it.
  *
  * A step does its part and says where to go; one that has to wait says so, and whoever wakes
  * it calls flow_wake() and does nothing else. The machine refuses a move that the table does
@@ -26,6 +29,9 @@ enum step {
 	STEP_RECOGNISE,
 	STEP_CLAIM,
 	STEP_WAIT,
+	STEP_FIND_OUT,
+	STEP_QUEUED,
+	STEP_LOOKUP,
 	STEP_SEND,
 	STEP_PIPE,
 	STEP_SETTLE,
@@ -55,6 +61,12 @@ enum step step_claim_start(struct request *request);
 enum step step_claim_finish(struct request *request);
 enum step step_wait_start(struct request *request);
 enum step step_wait_finish(struct request *request);
+enum step step_find_out_start(struct request *request);
+enum step step_find_out_finish(struct request *request);
+enum step step_queued_start(struct request *request);
+enum step step_queued_finish(struct request *request);
+enum step step_lookup_start(struct request *request);
+enum step step_lookup_finish(struct request *request);
 enum step step_send_start(struct request *request);
 enum step step_send_finish(struct request *request);
 enum step step_pipe_start(struct request *request);
@@ -68,8 +80,18 @@ enum step step_answer_finish(struct request *request);
 enum step step_finish_start(struct request *request);
 enum step step_finish_finish(struct request *request);
 
+/* Enter the waiting room of the operation that the request has met. False: it is full, or closed.
+ */
+bool step_wait_enter(struct request *request);
+
 /* Leave the waiting room: the step that returns this is woken when that is done. */
 enum step step_wait_leave(struct request *request);
+
+/* Does its caller wait, and for how much longer? */
+bool step_wait_is_wished(const struct request *request);
+
+/* The operation is the dispatcher's to send: wait for its end where that is wished, or tell so. */
+enum step step_queued_or_wait(struct request *request);
 
 /* What reaches a step while it waits: the client of a waiting one has gone; the next piece of an
  * answer that is not kept (false: not now); its client takes more. */

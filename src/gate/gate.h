@@ -40,10 +40,18 @@ struct settings_hold {
 	atomic_uint holders;	       /* freed with the last one */
 };
 
-/* What one worker serves with, from one reload to the next. */
+/* The generations of one loop: a worker's, or the background's. */
+struct generations {
+	struct loop *loop;
+	unsigned workers;  /* of the gate, which share the connections to a service */
+	struct list list;  /* the newest, and those that still have requests */
+	unsigned requests; /* not ended, over all of them */
+};
+
+/* What a loop serves with, from one reload to the next. */
 struct generation {
-	struct list link; /* among the worker's */
-	struct worker *worker;
+	struct list link; /* among its loop's */
+	struct generations *home;
 	struct settings_hold *hold;
 	const struct settings *settings;
 	struct client **clients; /* one an upstream, in the settings' order */
@@ -59,8 +67,7 @@ struct worker {
 	struct service service;
 	struct server server;
 	struct generation *generation; /* the newest */
-	struct list generations;       /* with those that still have requests */
-	unsigned requests;	       /* not ended, over all generations */
+	struct generations generations;
 	struct metrics metrics;
 	struct loop_sweeper sweeper; /* brings the metrics up to date */
 
@@ -136,6 +143,9 @@ static inline size_t gate_share(size_t whole, unsigned workers)
 	return part ? part : 1;
 }
 
+/* How many threads share the connections to a service. */
+unsigned gate_sharers(const struct settings *settings, unsigned workers);
+
 static inline const struct settings *gate_settings(const struct gate *gate)
 {
 	return gate->hold->settings;
@@ -160,11 +170,15 @@ void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 
 /*
- * generation.c, all on the worker's own loop. New: takes `hold`, also on failure (NULL: no
- * memory). Hold and drop: a request begins, and ends; a retired one goes with its last request.
+ * generation.c, all on the loop's own thread. New: takes `hold`, also on failure (NULL: no
+ * memory). Retire: a newer one has come; it goes with its last request. Hold and drop: a request
+ * begins, and ends. Give up: cancel every call of every generation.
  */
-struct generation *generation_new(struct worker *worker, struct settings_hold *hold);
+void generations_init(struct generations *home, struct loop *loop, unsigned workers);
+void generations_give_up(struct generations *home);
+struct generation *generation_new(struct generations *home, struct settings_hold *hold);
 void generation_free(struct generation *generation);
+void generation_retire(struct generation *generation);
 void generation_hold(struct generation *generation);
 void generation_drop(struct generation *generation);
 

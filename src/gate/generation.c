@@ -1,7 +1,7 @@
 /*
- * Generations: what a worker serves with, from one reload to the next.
+ * Generations: what a loop serves with, from one reload to the next.
  *
- * The settings are shared by the workers and counted (settings_hold); the clients are each worker's
+ * The settings are shared by the loops and counted (settings_hold); the clients are each loop's
  * own. A generation goes when a newer one has come and its last request has ended, so nothing
  * that a request borrows from its settings goes before it.
  */
@@ -52,6 +52,26 @@ void settings_hold_drop(struct settings_hold *hold)
 	free(hold);
 }
 
+void generations_init(struct generations *home, struct loop *loop, unsigned workers)
+{
+	home->loop = loop;
+	home->workers = workers;
+	home->requests = 0;
+	list_init(&home->list);
+}
+
+void generations_give_up(struct generations *home)
+{
+	struct list *link, *after;
+
+	list_for_each (link, after, &home->list) {
+		struct generation *generation = list_entry(link, struct generation, link);
+
+		for (size_t i = 0; i < generation->settings->upstream_count; i++)
+			client_give_up(generation->clients[i]);
+	}
+}
+
 void generation_free(struct generation *generation)
 {
 	list_remove(&generation->link);
@@ -62,7 +82,26 @@ void generation_free(struct generation *generation)
 	free(generation);
 }
 
-static int make_clients(struct generation *generation, unsigned workers)
+/* Has the gate ever something to send, or to ask, by itself? */
+static bool has_background(const struct settings *settings)
+{
+	for (size_t i = 0; i < settings->upstream_count; i++) {
+		if (settings->upstreams[i].downstream_key.len)
+			return true;
+	}
+	for (size_t i = 0; i < settings->action_count; i++) {
+		if (action_keeps_request(&settings->actions[i]))
+			return true;
+	}
+	return false;
+}
+
+unsigned gate_sharers(const struct settings *settings, unsigned workers)
+{
+	return workers + (has_background(settings) ? 1 : 0);
+}
+
+static int make_clients(struct generation *generation, unsigned sharers)
 {
 	const struct settings *settings = generation->settings;
 
@@ -75,10 +114,9 @@ static int make_clients(struct generation *generation, unsigned workers)
 			.verify = upstream->verify,
 			.timeout_ms = upstream->timeout_ms,
 			.connect_timeout_ms = upstream->connect_timeout_ms,
-			.max_connections = gate_share(upstream->max_connections, workers),
+			.max_connections = gate_share(upstream->max_connections, sharers),
 		};
-		int r = client_new(&generation->worker->station.loop, &wanted,
-				   &generation->clients[i]);
+		int r = client_new(generation->home->loop, &wanted, &generation->clients[i]);
 
 		if (r != 0)
 			return r;
@@ -86,7 +124,7 @@ static int make_clients(struct generation *generation, unsigned workers)
 	return 0;
 }
 
-struct generation *generation_new(struct worker *worker, struct settings_hold *hold)
+struct generation *generation_new(struct generations *home, struct settings_hold *hold)
 {
 	struct generation *generation = calloc(1, sizeof(*generation));
 
@@ -98,28 +136,35 @@ struct generation *generation_new(struct worker *worker, struct settings_hold *h
 		settings_hold_drop(hold);
 		return NULL;
 	}
-	list_append(&worker->generations, &generation->link);
-	generation->worker = worker;
+	list_append(&home->list, &generation->link);
+	generation->home = home;
 	generation->hold = hold;
 	generation->settings = hold->settings;
-	if (make_clients(generation, worker->gate->worker_count) != 0) {
+	if (make_clients(generation, gate_sharers(hold->settings, home->workers)) != 0) {
 		generation_free(generation);
 		return NULL;
 	}
 	return generation;
 }
 
+void generation_retire(struct generation *generation)
+{
+	generation->is_retired = true;
+	if (generation->requests == 0)
+		generation_free(generation);
+}
+
 void generation_hold(struct generation *generation)
 {
 	generation->requests++;
-	generation->worker->requests++;
+	generation->home->requests++;
 }
 
 void generation_drop(struct generation *generation)
 {
 	require(generation->requests > 0);
 	generation->requests--;
-	generation->worker->requests--;
+	generation->home->requests--;
 	if (generation->is_retired && generation->requests == 0)
 		generation_free(generation);
 }

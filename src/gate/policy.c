@@ -152,6 +152,11 @@ bool policy_token_in_body(const struct policy *policy)
 	return policy->action && policy->action->token_pointer.len;
 }
 
+bool policy_is_inbox(const struct policy *policy)
+{
+	return policy->action && policy->action->inbox.is_declared;
+}
+
 bool policy_has_downstream_key(const struct policy *policy)
 {
 	return policy->downstream_key.header.len || policy->downstream_key.field.len;

@@ -250,7 +250,8 @@ static void write_rule(struct json_writer *json, const struct problem_facts *fac
 /* An amount in major units: "31.50 EUR". */
 static void money_words(int64_t minor_units, const char *currency, char *out, size_t size)
 {
-	int digits = money_exponent(str_from(currency));
+	int exponent = money_exponent(str_from(currency));
+	int digits = exponent > 0 && exponent < 10 ? exponent : 0;
 	bool is_negative = minor_units < 0;
 	uint64_t amount = is_negative ? 0 - (uint64_t)minor_units : (uint64_t)minor_units;
 	uint64_t unit = 1;
@@ -267,7 +268,7 @@ static void money_words(int64_t minor_units, const char *currency, char *out, si
 void problem_budget_detail(enum problem problem, const struct store_rule_view *view,
 			   const struct money *asked, char *out, size_t size)
 {
-	char left[40], total[40], wanted[40];
+	char left[64], total[64], wanted[64];
 
 	money_words(view->budget_total - view->budget_used, view->currency, left, sizeof(left));
 	money_words(view->budget_total, view->currency, total, sizeof(total));

@@ -6,6 +6,8 @@
 #define GATE_REQUEST_H
 
 #include "core/fingerprint.h"
+#include "core/rule_facts.h"
+#include "gate/ask.h"
 #include "gate/flow.h"
 #include "gate/forward.h"
 #include "gate/gate.h"
@@ -38,10 +40,15 @@ struct request {
 	struct hash fingerprint;
 	const struct http_refusal *body_refusal;
 	struct fingerprint_command *reading; /* its body, and what is wrong with it */
+	struct rule_facts rules;	     /* what the rules of its action say of it */
 
 	/* step_40_claim */
 	struct store_command command;
-	bool is_claimed; /* we hold it: it is ours to settle */
+	struct str lookup;  /* the question of its look-up, but for what only the operation knows */
+	bool is_dispatched; /* the dispatcher sends it, whenever it is queued */
+	bool is_claimed;    /* we hold it: it is ours to settle */
+	bool is_maker;	    /* we made it, and the dispatcher sends it */
+	bool is_reuse;	    /* it is another's, which has our business identity */
 	struct operation_id id;
 	uint32_t epoch;
 	uint32_t attempt_number; /* of ours, which its settlement ends; 0: none */
@@ -53,6 +60,21 @@ struct request {
 	struct waiter waiter;
 	bool has_waiter; /* it is in the room */
 	bool is_leaving;
+
+	/* step_47_find_out */
+	bool has_looked; /* once is enough for one attempt */
+
+	/* step_48_queued */
+	bool has_reported;
+	struct buf report; /* the operation as JSON */
+	bool is_report;	   /* it is the answer */
+
+	/* step_55_lookup */
+	struct ask ask;
+	struct arena ask_mem;
+	bool is_found; /* it was there already: nothing is sent */
+	struct response_facts found_facts;
+	struct str found_headers;
 
 	/* step_60_send */
 	struct buf lines; /* as they go upstream; see request_lines() */

@@ -8,6 +8,8 @@
 #include "gate/status.h"
 
 #include "gate/account.h"
+#include "gate/action_json.h"
+#include "gate/background.h"
 #include "gate/headers.h"
 #include "gate/operation_json.h"
 #include "gate/problem.h"
@@ -238,6 +240,8 @@ static void cancelled(struct store_command *command)
 	if (failed(inquiry))
 		return;
 	waiting_call(&inquiry->worker->gate->waiting, &inquiry->id);
+	if (command->makes_due)
+		background_poke(inquiry->worker->gate);
 	answer_operation(inquiry);
 }
 
@@ -289,12 +293,25 @@ static void help(struct inquiry *inquiry)
 	answer(inquiry, STR("Content-Type: text/plain; charset=utf-8\r\n"), &body);
 }
 
+/* Where the action finds its token: an event's is its own id. */
+static void write_place_of_token(struct json_writer *json, const struct settings *settings,
+				 const struct action *action)
+{
+	struct str pointer =
+		action->inbox.is_declared ? action->inbox.id_pointer : action->token_pointer;
+	struct str header = action->inbox.is_declared ? STR("webhook-id") : settings->tokens.header;
+
+	json_name(json, "token");
+	json_open_object(json);
+	json_name(json, pointer.len ? "pointer" : "header");
+	json_string(json, pointer.len ? pointer : header);
+	json_close_object(json);
+}
+
 /* Each declared action with the schema of its command. */
 static void write_action(struct json_writer *json, const struct settings *settings,
 			 const struct action *action)
 {
-	bool is_in_body = action->token_pointer.len > 0;
-
 	json_open_object(json);
 	json_name(json, "name");
 	json_string(json, action->name);
@@ -308,11 +325,8 @@ static void write_action(struct json_writer *json, const struct settings *settin
 	json_string(json, settings->upstreams[action->upstream].name);
 	json_name(json, "natural");
 	json_boolean(json, action->is_natural);
-	json_name(json, "token");
-	json_open_object(json);
-	json_name(json, is_in_body ? "pointer" : "header");
-	json_string(json, is_in_body ? action->token_pointer : settings->tokens.header);
-	json_close_object(json);
+	write_place_of_token(json, settings, action);
+	action_rules_json(json, settings, action);
 	json_name(json, "command");
 	command_schema(json, action);
 	json_close_object(json);

@@ -48,8 +48,21 @@ static bool names_no_operation(const struct request *request)
 	       !operation_id_read(request->retry_of, &unused);
 }
 
+/* Events that come in have an account of their own: whoever signs them is no caller of the gate. */
+static enum step identify_event(struct request *request)
+{
+	request->account = arena_printf(&request->exchange->mem, "inbox/%.*s",
+					STR_ARG(request->policy.action->name));
+	request->retry_of = STR("");
+	if (!request->account.at || !request->request_id.len)
+		return request_problem(request, PROBLEM_OVERLOADED, NULL);
+	return STEP_RECOGNISE;
+}
+
 enum step step_identify(struct request *request)
 {
+	if (policy_is_inbox(&request->policy))
+		return identify_event(request);
 	request->account = account_of(request->exchange);
 	if (!request->account.at || !request->request_id.len)
 		return request_problem(request, PROBLEM_OVERLOADED, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "core/token.h"
+#include "core/webhook.h"
 
 #include <stdio.h>
 
@@ -114,6 +115,74 @@ static enum step refuse(struct request *request, int r, const struct fingerprint
 	return request_problem(request, problem, request->detail);
 }
 
+/* One line of an event's head; two of a name are none. */
+static struct str event_line(const struct request *request, struct str name)
+{
+	const struct http_request *http = &request->exchange->request;
+
+	return http_field_count(http->fields, http->field_count, name) == 1
+		       ? headers_value(http, name)
+		       : STR("");
+}
+
+/* NULL, or why the event is not to be believed. */
+static const char *verify_event(const struct request *request)
+{
+	const struct webhook webhook = {
+		.id = event_line(request, STR("webhook-id")),
+		.timestamp = event_line(request, STR("webhook-timestamp")),
+		.signature = event_line(request, STR("webhook-signature")),
+		.body = request->exchange->body_text,
+	};
+	const char *why;
+
+	if (webhook_is_genuine(&request->policy.action->inbox, &webhook,
+			       env_wall_ms(request->worker->gate->env), &why))
+		return NULL;
+	return why;
+}
+
+/* The id of an event is its token: a text, or a number by its one spelling. False: it is neither.
+ */
+static bool id_text(struct request *request, const struct json_value *value, struct str *out_text)
+{
+	struct arena *mem = &request->exchange->mem;
+	struct buf text;
+	bool is_read;
+
+	if (value->type != JSON_NUMBER) {
+		*out_text = value->string;
+		return value->type == JSON_STRING;
+	}
+	buf_init(&text, TOKEN_MAX);
+	is_read = json_canonical(value, mem, &text) == 0;
+	*out_text = is_read ? arena_str(mem, buf_str(&text)) : STR("");
+	buf_fini(&text);
+	return is_read;
+}
+
+/* NULL, or why the event has no id. */
+static const char *read_event_id(struct request *request)
+{
+	struct str pointer = request->policy.action->inbox.id_pointer;
+	struct json_value *body = (struct json_value *)(uintptr_t)request->reading->body;
+	struct json_value *value;
+
+	if (!pointer.len) {
+		request->token = event_line(request, STR("webhook-id"));
+		return token_is_fine(request->token)
+			       ? NULL
+			       : "webhook-id is 1 to 255 visible ASCII characters, in one line.";
+	}
+	value = body ? json_at(body, pointer) : NULL;
+	if (value && id_text(request, value, &request->token) && token_is_fine(request->token))
+		return NULL;
+	snprintf(request->detail, sizeof(request->detail),
+		 "The event has no id of 1 to 255 visible ASCII characters at %.*s.",
+		 STR_ARG(pointer));
+	return request->detail;
+}
+
 /* NULL, or why the body holds no token where the action has it. */
 static const char *read_token_in_body(struct request *request, enum problem *out_problem)
 {
@@ -134,6 +203,53 @@ static const char *read_token_in_body(struct request *request, enum problem *out
 	return NULL;
 }
 
+/* A key in the body needs a body that can take it: one JSON object, as it is, without that member.
+ */
+static const char *lacks_place(const struct request *request)
+{
+	struct str field = request->policy.downstream_key.field;
+	const struct json_value *body = request->reading ? request->reading->body : NULL;
+	struct str coding = headers_value(&request->exchange->request, STR("Content-Encoding"));
+
+	if (!field.len)
+		return NULL;
+	if (coding.len && !str_equal_nocase(coding, STR("identity")))
+		return "The gate adds a member to the body of this action: send it without a "
+		       "Content-Encoding.";
+	if (!body || body->type != JSON_OBJECT)
+		return "The gate adds a member to the body of this action: send a JSON object.";
+	if (json_member(body, field))
+		return "The body has a member that the gate itself adds for the service.";
+	return NULL;
+}
+
+static enum step read_rules(struct request *request)
+{
+	const struct settings *settings = request->generation->settings;
+	const char *wrong = lacks_place(request);
+	int r;
+
+	if (wrong)
+		return request_problem(request, PROBLEM_BODY_MALFORMED, wrong);
+	if (!request->policy.action)
+		return STEP_CLAIM;
+	r = rule_facts_of(request->policy.action, request->account,
+			  settings->upstreams[request->policy.upstream].name,
+			  request->reading->path, request->reading->command,
+			  &request->exchange->mem, &request->rules);
+	return r == 0 ? STEP_CLAIM : request_problem(request, PROBLEM_OVERLOADED, NULL);
+}
+
+/* NULL: the token is known, or is not looked for in this body. */
+static const char *read_token(struct request *request, enum problem *out_problem)
+{
+	*out_problem = PROBLEM_KEY_MALFORMED;
+	if (policy_is_inbox(&request->policy))
+		return read_event_id(request);
+	return policy_token_in_body(&request->policy) ? read_token_in_body(request, out_problem)
+						      : NULL;
+}
+
 enum step step_recognise_finish(struct request *request)
 {
 	struct fingerprint_error error;
@@ -145,11 +261,14 @@ enum step step_recognise_finish(struct request *request)
 		request->problem = problem_of_refusal(request->body_refusal);
 		return STEP_ANSWER;
 	}
+	wrong = policy_is_inbox(&request->policy) ? verify_event(request) : NULL;
+	if (wrong)
+		return request_problem(request, PROBLEM_SIGNATURE_INVALID, wrong);
 	r = compute(request, &error);
-	if (policy_token_in_body(&request->policy) && (r == 0 || r == FINGERPRINT_COMMAND)) {
-		wrong = read_token_in_body(request, &problem);
+	if (r == 0 || r == FINGERPRINT_COMMAND) {
+		wrong = read_token(request, &problem);
 		if (wrong)
 			return request_problem(request, problem, wrong);
 	}
-	return r == 0 ? STEP_CLAIM : refuse(request, r, &error);
+	return r == 0 ? read_rules(request) : refuse(request, r, &error);
 }

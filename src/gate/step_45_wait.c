@@ -17,8 +17,26 @@ static void left(struct waiter *waiter)
 {
 	struct request *request = list_entry(waiter, struct request, waiter);
 
-	request->has_waiter = false;
+	request->has_waiter = request->is_leaving = false;
 	flow_wake(request);
+}
+
+bool step_wait_is_wished(const struct request *request)
+{
+	return request->wait_until_ms > request->exchange->loop->now_ms &&
+	       !request->exchange->is_gone;
+}
+
+bool step_wait_enter(struct request *request)
+{
+	request->waiter.woken = woken;
+	request->waiter.left = left;
+	request->has_waiter = waiting_enter(&request->worker->gate->waiting, &request->waiter,
+					    request->exchange->loop, &request->id,
+					    request->generation->settings->tokens.max_waiters);
+	if (!request->has_waiter)
+		metrics_add(&request->worker->metrics.waiters_refused, 1);
+	return request->has_waiter;
 }
 
 enum step step_wait_leave(struct request *request)
@@ -30,32 +48,23 @@ enum step step_wait_leave(struct request *request)
 
 enum step step_wait_start(struct request *request)
 {
-	struct waiting_room *room = &request->worker->gate->waiting;
-	struct loop *loop = request->exchange->loop;
-
 	if (request->has_waiter) {
-		waiting_sit(&request->waiter, request->wait_until_ms - loop->now_ms);
+		waiting_sit(&request->waiter,
+			    request->wait_until_ms - request->exchange->loop->now_ms);
 		return FLOW_WAITS;
 	}
-	request->waiter.woken = woken;
-	request->waiter.left = left;
-	if (!waiting_enter(room, &request->waiter, loop, &request->id,
-			   request->generation->settings->tokens.max_waiters)) {
-		metrics_add(&request->worker->metrics.waiters_refused, 1);
+	if (!step_wait_enter(request))
 		request->wait_until_ms = 0;
-	} else {
-		request->has_waiter = true;
-	}
 	return STEP_CLAIM;
 }
 
-/* Woken once to leave the room, and once again when it has left. */
+/*
+ * Woken once to leave the room, and once again when it has left. What moved may go on, and whoever
+ * has time left waits on; one whose time is up is told what is there.
+ */
 enum step step_wait_finish(struct request *request)
 {
-	request->wait_until_ms = 0;
-	if (request->has_waiter)
-		return step_wait_leave(request);
-	return STEP_CLAIM;
+	return request->has_waiter ? step_wait_leave(request) : STEP_CLAIM;
 }
 
 /* Nobody is left to be told: end the wait now. */
@@ -63,6 +72,7 @@ void step_wait_gone(struct request *request)
 {
 	if (request->is_leaving)
 		return;
+	request->wait_until_ms = 0;
 	request->is_waiting = false;
 	request->is_waiting = step_wait_finish(request) == FLOW_WAITS;
 }

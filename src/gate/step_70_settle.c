@@ -10,17 +10,19 @@
 #include "gate/request.h"
 
 #include "base/err.h"
+#include "core/inquiry.h"
+#include "gate/background.h"
 
 enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
 
-static enum outcome outcome_of(enum operation_event event)
+static enum outcome outcome_of(const struct request *request)
 {
-	switch (event) {
+	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
-		return OUTCOME_CREATED;
+		return request->is_found ? OUTCOME_REUSED : OUTCOME_CREATED;
 	case EVENT_NOT_SENT:
-		return OUTCOME_NOT_SENT;
+		return request->is_dispatched ? OUTCOME_QUEUED : OUTCOME_NOT_SENT;
 	default:
 		return OUTCOME_UNKNOWN;
 	}
@@ -31,14 +33,54 @@ static void settle_answered(struct store_command *command)
 	flow_wake(command->owner);
 }
 
+/* The dispatcher tries next after its first pause, or when the service said. */
+static int64_t first_pause_ms(const struct request *request)
+{
+	const struct settings *settings = request->generation->settings;
+	int64_t asked_ms = (int64_t)request->forward.retry_after_s * 1000, pause_ms;
+	uint32_t random;
+
+	env_random(request->worker->gate->env, (uint8_t *)&random, sizeof(random));
+	pause_ms = backoff_ms(settings->outbox.first_pause_ms, settings->outbox.max_pause_ms, 1,
+			      random);
+	return asked_ms > pause_ms ? asked_ms : pause_ms;
+}
+
 /* When the gate sees to it by itself, should that be needed: 0 is never. */
 static int64_t next_ms(const struct request *request)
 {
-	int64_t now_ms = env_wall_ms(request->worker->gate->env), pause_ms = 0;
+	int64_t pause_ms = 0;
 
 	if (request->event == EVENT_LOST_SIGHT)
 		pause_ms = policy_first_look_ms(&request->policy);
-	return pause_ms ? now_ms + pause_ms : 0;
+	else if (request->event == EVENT_NOT_SENT && request->is_dispatched)
+		pause_ms = first_pause_ms(request);
+	return pause_ms ? env_wall_ms(request->worker->gate->env) + pause_ms : 0;
+}
+
+/* It was there already: what was found is what replays will say. */
+static void settle_found(struct request *request, struct store_command *command)
+{
+	const struct response_facts *facts = &request->found_facts;
+	const struct store_attempt *attempt = &command->attempt;
+	struct str body = request->ask.found_body;
+
+	require(attempt->outcome == OUTCOME_REUSED);
+	command->answer = (struct store_answer){
+		.status = request->status,
+		.is_kept = true,
+		.headers = request->found_headers,
+		.body = body,
+		.length = body.len,
+	};
+	hash_bytes(body.at, body.len, &command->answer.digest);
+	command->operation.reference = facts->reference;
+	command->operation.resource = facts->resource;
+	command->operation.reason = STR("it was there already (lookup)");
+	if (facts->budget_id.len)
+		budget_hash(request->account,
+			    request->generation->settings->upstreams[request->policy.upstream].name,
+			    facts->budget_id, &command->opens);
 }
 
 enum step step_settle_start(struct request *request)
@@ -49,29 +91,52 @@ enum step step_settle_start(struct request *request)
 		.done = settle_answered,
 		.owner = request,
 		.event = request->event,
-		.attempt = {.outcome = outcome_of(request->event)},
+		.attempt = {.outcome = outcome_of(request)},
 		.attempt_number = request->attempt_number,
 		.retention_ms = request->policy.retention_ms,
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
 		.operation = {.id = request->id, .epoch = request->epoch},
 	};
-	if (request->forward.done) /* else the claim itself was uncertain, and nothing was sent */
+	if (request->is_found)
+		settle_found(request, &request->command);
+	else if (request->forward.done) /* else nothing was sent */
 		forward_settlement(&request->forward, request->account, &request->command);
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
 }
 
+/* What is the dispatcher's from now on is told as if it had been from the start. */
 static enum step not_sent(struct request *request)
 {
+	bool was_sent = request->forward.done != NULL;
+
+	if (request->is_dispatched) {
+		request->is_claimed = false;
+		request->is_maker = true;
+		return step_queued_or_wait(request);
+	}
 	request->outcome = OUTCOME_NOT_SENT;
-	request_problem(request, PROBLEM_NOT_SENT, request->forward.reason);
-	request->problem.after_s = request->forward.retry_after_s;
+	request_problem(request, PROBLEM_NOT_SENT,
+			was_sent ? request->forward.reason : request->detail);
+	if (was_sent)
+		request->problem.after_s = request->forward.retry_after_s;
+	return STEP_ANSWER;
+}
+
+static enum step tell_found(struct request *request)
+{
+	request->outcome = OUTCOME_REUSED;
+	request->is_replay = true;
+	request->headers = request->found_headers;
+	request->body = request->ask.found_body;
 	return STEP_ANSWER;
 }
 
 static enum step tell(struct request *request)
 {
+	if (request->is_found)
+		return tell_found(request);
 	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
@@ -93,6 +158,8 @@ static enum step settled(struct request *request)
 	if (request->command.operation.expires_ms)
 		request->expires_ms = request->command.operation.expires_ms;
 	waiting_call(&request->worker->gate->waiting, &request->id);
+	if (request->command.makes_due)
+		background_poke(request->worker->gate);
 	return request->must_settle ? STEP_FINISH : tell(request);
 }
 

@@ -1,9 +1,9 @@
 /*
  * Answer: tell the caller, with the operation's headers on top.
  *
- * Three kinds: a problem of the gate's own, an answer that is whole (the upstream's first or
- * its replay), and the end of one that was piped. The answer is over when the client's socket has
- * taken it all, or the client has gone.
+ * Four kinds: a problem of the gate's own, its report of an operation, an answer that is whole (the
+ * upstream's first or its replay), and the end of one that was piped. The answer is over when the
+ * client's socket has taken it all, or the client has gone.
  */
 #include "gate/headers.h"
 #include "gate/request.h"
@@ -69,12 +69,17 @@ static void answer_problem(struct request *request)
 	buf_fini(&lines);
 }
 
-static void answer_upstream(struct request *request)
+static void answer_whole(struct request *request)
 {
 	struct buf headers;
 
 	buf_init(&headers, ANSWER_HEAD_MAX);
-	answer_headers(request, &headers);
+	if (request->is_report) {
+		buf_append_str(&headers, request->headers);
+		operation_headers(request, &headers);
+	} else {
+		answer_headers(request, &headers);
+	}
 	if (headers.is_spoiled)
 		exchange_abort(request->exchange);
 	else
@@ -112,7 +117,7 @@ enum step step_answer_start(struct request *request)
 	else if (request->problem.problem)
 		answer_problem(request);
 	else
-		answer_upstream(request);
+		answer_whole(request);
 	return FLOW_WAITS;
 }
 

@@ -1,10 +1,10 @@
 /*
  * Finish: what is to be remembered of this attempt, and the end of its memory.
  *
- * The attempt that settled its operation is in the store already, and is amended only where
- * its answer did not get out: that nothing was heard of a failure is the rule, and costs nothing.
- * Those that met what was there are noted now. One line in the log says it all, without anything
- * secret.
+ * The attempt that settled its operation, or left it to the dispatcher, is in the store already,
+ * and is amended only where its answer did not get out: that nothing was heard of a failure is the
+ * rule, and costs nothing. Those that met what was there are noted now. One line in the log says it
+ * all, without anything secret.
  */
 #include "gate/request.h"
 #include "gate/request_line.h"
@@ -17,7 +17,7 @@ static void amend_attempt(struct request *request)
 		.delivered = 0,
 	};
 
-	if (request->is_claimed && request->delivery == DELIVERY_FAILED)
+	if ((request->is_claimed || request->is_maker) && request->delivery == DELIVERY_FAILED)
 		store_amend(request->worker->gate->store, &amendment);
 }
 
@@ -33,7 +33,8 @@ static void note_attempt(struct request *request)
 		.delivered = request->delivery,
 	};
 
-	if (request->has_operation && !request->is_claimed && request->outcome)
+	if (request->has_operation && !request->is_claimed && !request->is_maker &&
+	    request->outcome)
 		store_note(gate->store, &request->id, &attempt);
 }
 
@@ -90,6 +91,9 @@ static enum step end(struct request *request)
 	struct exchange *exchange = request->exchange;
 
 	forward_fini(&request->forward);
+	ask_fini(&request->ask);
+	arena_fini(&request->ask_mem);
+	buf_fini(&request->report);
 	buf_fini(&request->lines);
 	loop_task_cancel(&request->soon);
 	exchange_release(exchange);

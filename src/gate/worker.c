@@ -136,8 +136,8 @@ static void copy_counters(struct loop_sweeper *sweeper, int64_t now_ms)
 	metrics_set(&metrics->connections_refused, counters->refused_full);
 	metrics_set(&metrics->messages_refused, counters->refused_messages);
 	metrics_set(&metrics->timeouts, counters->timed_out);
-	metrics_set(&metrics->requests_open, worker->requests);
-	if (worker->is_draining && !worker->is_drained && worker->requests == 0 &&
+	metrics_set(&metrics->requests_open, worker->generations.requests);
+	if (worker->is_draining && !worker->is_drained && worker->generations.requests == 0 &&
 	    server_is_idle(&worker->server)) {
 		worker->is_drained = true;
 		atomic_fetch_add(&worker->gate->drained_workers, 1);
@@ -162,10 +162,10 @@ int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 	r = station_init(&worker->station, gate);
 	if (r != 0)
 		return r;
-	list_init(&worker->generations);
+	generations_init(&worker->generations, &worker->station.loop, gate->worker_count);
 	loop_timer_init(&worker->close, close_connections);
 	atomic_fetch_add(&hold->holders, 1);
-	worker->generation = generation_new(worker, hold);
+	worker->generation = generation_new(&worker->generations, hold);
 	if (!worker->generation)
 		return fail(FAIL_MEMORY);
 	r = server_listen(&worker->server, &worker->station.loop, &worker->service, &limits,
@@ -181,16 +181,14 @@ static void run_reload(struct loop_post *post)
 {
 	struct worker *worker = list_entry(post, struct worker, reload);
 	struct generation *old = worker->generation;
-	struct generation *next = generation_new(worker, worker->next_hold);
+	struct generation *next = generation_new(&worker->generations, worker->next_hold);
 	atomic_bool *is_reloading = &worker->is_reloading;
 
 	if (next) {
 		worker->generation = next;
 		worker->server.tls = next->hold->tls;
 		worker->server.limits = limits_of(next->settings, worker->gate->worker_count);
-		old->is_retired = true;
-		if (old->requests == 0)
-			generation_free(old);
+		generation_retire(old);
 	}
 	atomic_store(is_reloading, false);
 }
@@ -223,14 +221,8 @@ void worker_drain(struct worker *worker)
 static void run_give_up(struct loop_post *post)
 {
 	struct worker *worker = list_entry(post, struct worker, give_up);
-	struct list *link, *after;
 
-	list_for_each (link, after, &worker->generations) {
-		struct generation *generation = list_entry(link, struct generation, link);
-
-		for (size_t i = 0; i < generation->settings->upstream_count; i++)
-			client_give_up(generation->clients[i]);
-	}
+	generations_give_up(&worker->generations);
 	loop_timer_start(&worker->station.loop, &worker->close, CLOSE_AFTER_MS);
 }
 
@@ -260,8 +252,8 @@ void worker_free(struct worker *worker)
 {
 	if (worker->server.loop)
 		server_close(&worker->server);
-	if (worker->generation && worker->requests == 0)
+	if (worker->generation && worker->generations.requests == 0)
 		generation_free(worker->generation);
-	if (worker->requests == 0)
+	if (worker->generations.requests == 0)
 		loop_fini(&worker->station.loop);
 }

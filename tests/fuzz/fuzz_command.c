@@ -155,12 +155,13 @@ static void turn_round(struct json_value *object)
 static void check(struct str text, struct json_value *body, struct arena *mem)
 {
 	struct command_faults faults, again_faults;
+	const struct json_value *tree;
 	struct buf command, again;
 	int r;
 
 	buf_init(&command, CEILING);
 	buf_init(&again, CEILING);
-	r = command_read(&action, body, mem, &command, &faults);
+	r = command_read(&action, body, mem, &command, &tree, &faults);
 	if (r == 0) {
 		check_canonical(buf_str(&command), mem);
 	} else {
@@ -168,7 +169,7 @@ static void check(struct str text, struct json_value *body, struct arena *mem)
 		check_faults(&faults, text, body, mem);
 	}
 	turn_round(body);
-	require(command_read(&action, body, mem, &again, &again_faults) == r);
+	require(command_read(&action, body, mem, &again, &tree, &again_faults) == r);
 	require(str_equal(buf_str(&command), buf_str(&again)));
 	require(r == 0 || faults.count == again_faults.count);
 	buf_fini(&command);

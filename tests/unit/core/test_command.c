@@ -17,6 +17,7 @@ struct trial {
 	struct arena mem;
 	struct action action;
 	struct buf out;
+	const struct json_value *command;
 	struct command_faults faults;
 	int result;
 };
@@ -32,7 +33,7 @@ static void read_body(struct trial *trial, const char *body)
 {
 	buf_clear(&trial->out);
 	trial->result = command_read(&trial->action, declare_json(body, &trial->mem), &trial->mem,
-				     &trial->out, &trial->faults);
+				     &trial->out, &trial->command, &trial->faults);
 }
 
 static void end(struct trial *trial)
@@ -93,7 +94,8 @@ static void test_body(void **state)
 	expect_command(&trial, "{}", "{}");
 	expect_fault(&trial, "[]", "", "Expected a JSON object; an array was sent.");
 	expect_fault(&trial, "null", "", "Expected a JSON object; null was sent.");
-	trial.result = command_read(&trial.action, NULL, &trial.mem, &trial.out, &trial.faults);
+	trial.result = command_read(&trial.action, NULL, &trial.mem, &trial.out, &trial.command,
+				    &trial.faults);
 	assert_int_equal(trial.result, COMMAND_REFUSED);
 	assert_non_null(strstr(trial.faults.faults[0].detail, "empty"));
 	end(&trial);
@@ -108,9 +110,11 @@ static void test_without_fields(void **state)
 	expect_command(&trial, "[2, {\"b\":1.0,\"a\":null}]", "[2,{\"a\":null,\"b\":1}]");
 	expect_command(&trial, "\"x\"", "\"x\"");
 	buf_clear(&trial.out);
-	trial.result = command_read(&trial.action, NULL, &trial.mem, &trial.out, &trial.faults);
+	trial.result = command_read(&trial.action, NULL, &trial.mem, &trial.out, &trial.command,
+				    &trial.faults);
 	assert_int_equal(trial.result, 0);
 	assert_int_equal(trial.out.len, 0);
+	assert_null(trial.command);
 	end(&trial);
 }
 
@@ -580,7 +584,8 @@ static void test_little_memory(void **state)
 		struct arena mem;
 
 		arena_init(&mem, ceiling);
-		r = command_read(&trial.action, tree, &mem, &trial.out, &trial.faults);
+		r = command_read(&trial.action, tree, &mem, &trial.out, &trial.command,
+				 &trial.faults);
 		arena_fini(&mem);
 	}
 	assert_int_equal(r, COMMAND_REFUSED);
@@ -588,9 +593,40 @@ static void test_little_memory(void **state)
 	end(&trial);
 }
 
+static void test_tree(void **state)
+{
+	const struct json_value *money;
+	struct trial trial;
+	int64_t amount;
+
+	begin(&trial, "{\"m\":{\"type\":\"money\",\"currency\":\"EUR\",\"unit\":\"major\"},"
+		      "\"d\":{\"type\":\"string\",\"default\":\"x\"}}");
+	read_body(&trial, "{\"m\":49.00}");
+	assert_int_equal(trial.result, 0);
+	money = json_member(trial.command, STR("m"));
+	assert_true(json_number_to_i64(&json_member(money, STR("minor_units"))->number, &amount));
+	assert_int_equal(amount, 4900);
+	assert_true(str_equal(json_member(trial.command, STR("d"))->string, STR("x")));
+	end(&trial);
+}
+
+static void test_the_gates_own_field(void **state)
+{
+	struct trial trial;
+
+	begin(&trial, "{\"a\":{\"type\":\"object\",\"unknown_fields\":\"keep\",\"fields\":{}}}");
+	trial.action.downstream_key.field = STR("key");
+	expect_fault(&trial, "{\"key\":1}", "/key", "This field is set by the gate; leave it out.");
+	trial.action.keeps_unknown = true;
+	expect_fault(&trial, "{\"\\u006bey\":null}", "/key", "set by the gate");
+	expect_command(&trial, "{\"a\":{\"key\":1},\"Key\":2}", "{\"Key\":2,\"a\":{\"key\":1}}");
+	end(&trial);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree),	       cmocka_unit_test(test_the_gates_own_field),
 		cmocka_unit_test(test_body),	       cmocka_unit_test(test_without_fields),
 		cmocka_unit_test(test_types),	       cmocka_unit_test(test_presence),
 		cmocka_unit_test(test_defaults),       cmocka_unit_test(test_server_assigned),

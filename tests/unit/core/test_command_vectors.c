@@ -22,8 +22,9 @@ static int read_side(const struct action *action, struct str body, struct arena 
 		     struct buf *out)
 {
 	struct str copy = arena_str(mem, body);
+	const struct json_value *command;
 	struct command_faults faults;
-	int r = command_read(action, declare_json(copy.at, mem), mem, out, &faults);
+	int r = command_read(action, declare_json(copy.at, mem), mem, out, &command, &faults);
 
 	assert_true(r == 0 || (r == COMMAND_REFUSED && faults.count > 0));
 	return r;

@@ -268,6 +268,35 @@ static void test_a_decoded_body_is_kept(void **state)
 	member = json_member(command.body, STR("k"));
 	assert_non_null(member);
 	assert_true(str_equal(member->string, STR("v")));
+	assert_null(command.command); /* no fields are declared */
+	arena_fini(&mem);
+}
+
+static void test_command_and_path_are_told(void **state)
+{
+	struct action_field field = {.name = STR("b"), .type = FIELD_ANY};
+	struct action action = {
+		.name = STR("things.create"),
+		.fields = &field,
+		.field_count = 1,
+		.has_fields = true,
+		.keeps_unknown = true,
+		.token_pointer = STR("/a"),
+	};
+	struct fingerprint_request request = example();
+	struct fingerprint_command command = {0};
+	struct fingerprint_error error;
+	struct arena mem;
+	struct hash hash;
+
+	arena_init(&mem, 1 << 20);
+	request.action = &action;
+	request.body = STR("{\"b\": [true], \"a\": \"token\"}");
+	assert_int_equal(fingerprint_of(&request, &mem, &hash, &command, &error), 0);
+	assert_true(str_equal(command.path, STR("/v1/~u")));
+	assert_non_null(command.command);
+	assert_non_null(json_member(command.command, STR("b")));
+	assert_null(json_member(command.command, STR("a")));
 	arena_fini(&mem);
 }
 
@@ -307,6 +336,7 @@ int main(void)
 		cmocka_unit_test(test_a_body_is_of_its_type),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_a_decoded_body_is_kept),
+		cmocka_unit_test(test_command_and_path_are_told),
 		cmocka_unit_test(test_memory_runs_out),
 	};
 

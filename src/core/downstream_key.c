@@ -1,0 +1,79 @@
+/*
+ * Deriving the downstream key, and putting it into a body.
+ *
+ * The body is the client's own bytes; one member is put in and no byte is taken out. It is put at
+ * the front because the first brace is easily found, and read as JSON first: a second member of
+ * the name, however it is escaped, would let the service pick another key than ours.
+ */
+#include "core/downstream_key.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "json/json.h"
+
+enum { GROUP_BITS = 5, GROUP_MASK = 31 };
+
+void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY_TEXT + 1])
+{
+	static const char tag[] = "counterfoil/key/1"; /* hashed with its NUL */
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+	struct hasher hasher;
+	struct hash hash;
+
+	hasher_init(&hasher);
+	hasher_add(&hasher, tag, sizeof(tag));
+	hasher_add(&hasher, id->bytes, sizeof(id->bytes));
+	hasher_end(&hasher, &hash);
+	for (unsigned i = 0; i < DOWNSTREAM_KEY_TEXT; i++) {
+		unsigned bit = i * GROUP_BITS, at = bit / 8, shift = 16 - GROUP_BITS - bit % 8;
+		unsigned pair = (unsigned)hash.bytes[at] << 8 | hash.bytes[at + 1];
+
+		out[i] = digits[pair >> shift & GROUP_MASK];
+	}
+	out[DOWNSTREAM_KEY_TEXT] = '\0';
+}
+
+/* How often a text can be longer in memory than in its bytes: see json.h. */
+enum { READ_FACTOR = 32, READ_SPARE = 1 << 15 };
+
+/* 0 and whether the object is empty; DOWNSTREAM_KEY_NO_PLACE; FAIL_MEMORY. */
+static int look(struct str body, struct str field, bool *out_is_empty)
+{
+	struct json_value *value;
+	struct json_error error;
+	struct arena mem;
+	int r;
+
+	if (body.len > SIZE_MAX / READ_FACTOR - READ_SPARE)
+		return FAIL_MEMORY;
+	arena_init(&mem, READ_FACTOR * body.len + READ_SPARE);
+	r = json_read(body, &json_limits_default, &mem, &value, &error);
+	if (r == JSON_REFUSED ||
+	    (r == 0 && (value->type != JSON_OBJECT || json_member(value, field))))
+		r = DOWNSTREAM_KEY_NO_PLACE;
+	if (r == 0)
+		*out_is_empty = value->object.count == 0;
+	arena_fini(&mem);
+	return r;
+}
+
+int downstream_key_splice(struct str body, struct str field, const char *key, struct buf *out)
+{
+	size_t brace = str_find(body, '{') + 1; /* before it there is white space only */
+	struct json_writer json;
+	bool is_empty;
+	int r = look(body, field, &is_empty);
+
+	if (r != 0)
+		return r;
+	r = buf_append(out, body.at, brace);
+	if (r != 0)
+		return r;
+	json_writer_init(&json, out);
+	json_name_str(&json, field);
+	json_text(&json, key);
+	if (!is_empty)
+		(void)buf_append_byte(out, ',');
+	r = buf_append_str(out, str_from_index(body, brace));
+	return out->is_spoiled && r == 0 ? FAIL_LIMIT : r;
+}

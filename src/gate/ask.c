@@ -1,0 +1,183 @@
+/*
+ * One question to a service.
+ *
+ * It must never be more than a question. So nothing of the write that it is about goes along but
+ * what says who asks: a method override would make a write of it, a token or a key of the service's
+ * would make it a repetition, a condition would hide what is there. And nothing but a whole,
+ * plain answer is judged: a broken one, one that is too large and one in a coding are doubt.
+ */
+#include "gate/ask.h"
+
+#include "gate/headers.h"
+
+enum { ASK_LINES_MAX = 256 * 1024 };
+
+static bool is_among(struct str name, const char *const names[], size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal_nocase(name, str_from(names[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Of the write's body, of its conditions, of how it was to be done. */
+static bool is_of_the_write(struct str name)
+{
+	static const char *const names[] = {
+		"Digest",	   "Repr-Digest",
+		"Want-Digest",	   "Range",
+		"Prefer",	   "Expect",
+		"Trailer",	   "Transfer-Encoding",
+		"Idempotency-Key", "X-Idempotency-Key",
+		"Accept-Encoding",
+	};
+
+	return str_starts_with_nocase(name, STR("Content-")) ||
+	       str_starts_with_nocase(name, STR("If-")) ||
+	       is_among(name, names, sizeof(names) / sizeof(names[0]));
+}
+
+/* What names this one write to somebody: the caller's token, the service's key, a lock's number. */
+static bool is_a_key(struct str name, const struct policy *policy)
+{
+	const struct action *action = policy->action;
+
+	if (str_equal_nocase(name, policy->settings->tokens.header))
+		return true;
+	return action && (str_equal_nocase(name, action->downstream_key.header) ||
+			  str_equal_nocase(name, action->lock.fencing));
+}
+
+void ask_headers(struct str lines, const struct policy *policy, struct buf *out)
+{
+	struct http_field field;
+
+	while (http_next_line(&lines, &field)) {
+		if (is_of_the_write(field.name) || is_a_key(field.name, policy) ||
+		    headers_is_override(&field))
+			continue;
+		http_write_field(out, field.name, field.value);
+	}
+	buf_append_str(out, STR("Accept-Encoding: identity\r\n"));
+}
+
+static void call_head(struct call *call)
+{
+}
+
+/* What is too much is read to its end, which the timeout bounds, and not judged. */
+static bool call_data(struct call *call, struct str piece)
+{
+	struct ask *ask = call->owner;
+
+	buf_append_str(&ask->body, piece);
+	return true;
+}
+
+static enum inquiry_verdict doubt(struct ask *ask, const char *why)
+{
+	struct str copy = arena_str(ask->mem, str_from(why));
+
+	ask->why = copy.at ? copy.at : "the question was not answered";
+	ask->found = NULL;
+	ask->found_body = ask->found_type = STR("");
+	return INQUIRY_DOUBT;
+}
+
+static struct str value_of(const struct call *call, struct str name)
+{
+	struct str lines = buf_str(&call->answer.fields);
+	struct http_field field;
+
+	while (http_next_line(&lines, &field)) {
+		if (str_equal_nocase(field.name, name))
+			return field.value;
+	}
+	return STR("");
+}
+
+static bool is_coded(const struct call *call)
+{
+	struct str coding = value_of(call, STR("Content-Encoding"));
+
+	return coding.len && !str_equal_nocase(coding, STR("identity"));
+}
+
+/* What replays will say: the value's own text, or where it is no JSON the answer as it came. */
+static enum inquiry_verdict keep(struct ask *ask, struct str type)
+{
+	ask->found_type = STR("application/json");
+	if (!ask->found) {
+		ask->found_type = arena_str(ask->mem, type);
+		ask->found_body = arena_str(ask->mem, buf_str(&ask->body));
+	}
+	if (!ask->found_type.at || !ask->found_body.at)
+		return doubt(ask, "what was found is too large to be kept");
+	return INQUIRY_FOUND;
+}
+
+static enum inquiry_verdict judge(struct ask *ask)
+{
+	const struct call *call = &ask->call;
+	struct str type = value_of(call, STR("Content-Type"));
+	enum inquiry_verdict verdict;
+
+	if (ask->body.is_spoiled)
+		return doubt(ask, "the answer is too large to be looked into");
+	if (is_coded(call))
+		return doubt(ask, "the answer came in a coding that was not asked for");
+	verdict = inquiry_judge(ask->inquiry, call->answer.status, type, buf_str(&ask->body),
+				ask->mem, &ask->found, &ask->found_body, &ask->why);
+	return verdict == INQUIRY_FOUND ? keep(ask, type) : verdict;
+}
+
+static const char *why_unanswered(const struct call *call)
+{
+	return call->reason ? call->reason : "the question was not answered";
+}
+
+static void call_done(struct call *call, enum sending sending)
+{
+	struct ask *ask = call->owner;
+
+	ask->verdict = sending == SENDING_ANSWERED ? judge(ask) : doubt(ask, why_unanswered(call));
+	ask->done(ask);
+}
+
+static const struct call_events call_events = {
+	.head = call_head,
+	.data = call_data,
+	.done = call_done,
+};
+
+void ask_start(struct client *client, struct ask *ask)
+{
+	buf_init(&ask->call_headers, ASK_LINES_MAX);
+	buf_init(&ask->body, ASK_ANSWER_MAX);
+	ask_headers(ask->headers, ask->policy, &ask->call_headers);
+	ask->call = (struct call){
+		.events = &call_events,
+		.owner = ask,
+		.method = STR("GET"),
+		.target = ask->target,
+		.headers = buf_str(&ask->call_headers),
+		.has_total_timeout = true,
+		.timeout_ms = ask->inquiry->timeout_ms,
+		.is_spoiled = ask->call_headers.is_spoiled,
+	};
+	call_start(client, &ask->call);
+}
+
+void ask_cancel(struct ask *ask)
+{
+	call_cancel(&ask->call);
+}
+
+void ask_fini(struct ask *ask)
+{
+	if (ask->call.client)
+		call_fini(&ask->call);
+	buf_fini(&ask->call_headers);
+	buf_fini(&ask->body);
+}
