@@ -1,9 +1,13 @@
 /*
  * Metrics as Prometheus text.
  *
- * Sums over the workers. Names follow the Prometheus rules: base units, `_total` for counters.
+ * Sums over the workers and the background. Names follow the Prometheus rules: base units, `_total`
+ * for counters.
  */
 #include "admin/admin.h"
+
+#include "core/inquiry.h"
+#include "gate/background.h"
 
 #include <stddef.h>
 
@@ -13,15 +17,20 @@ static void describe(struct buf *out, const char *name, const char *type, const 
 		   type);
 }
 
+static uint64_t counter_at(const struct metrics *metrics, size_t offset)
+{
+	const char *at = (const char *)metrics + offset;
+
+	return metrics_get((const _Atomic uint64_t *)(const void *)at);
+}
+
 static uint64_t sum(const struct gate *gate, size_t offset)
 {
-	uint64_t total = 0;
+	const struct metrics *background = background_metrics(gate);
+	uint64_t total = background ? counter_at(background, offset) : 0;
 
-	for (unsigned i = 0; i < gate->worker_count; i++) {
-		const char *metrics = (const char *)&gate->workers[i].metrics;
-
-		total += metrics_get((const _Atomic uint64_t *)(const void *)(metrics + offset));
-	}
+	for (unsigned i = 0; i < gate->worker_count; i++)
+		total += counter_at(&gate->workers[i].metrics, offset);
 	return total;
 }
 
@@ -84,6 +93,32 @@ static void write_passed(const struct gate *gate, struct buf *out)
 		write_labelled(out, "passed_total", "class", classes[i], SUM_OF(gate, passed, i));
 	write_number(out, "passed_broken_total", "counter",
 		     "Unprotected requests broken off before their end.", SUM(gate, passed_broken));
+}
+
+static void write_background(const struct gate *gate, struct buf *out)
+{
+	static const char *const verdicts[METRICS_VERDICTS] = {
+		[INQUIRY_FOUND] = "found",
+		[INQUIRY_ABSENT] = "absent",
+		[INQUIRY_DOUBT] = "doubt",
+	};
+
+	describe(out, "dispatched_total", "counter",
+		 "Sendings by the gate itself (outbox, locks, retries), by outcome.");
+	for (int i = OUTCOME_CREATED; i < OUTCOME_COUNT; i++)
+		write_labelled(out, "dispatched_total", "outcome", outcome_name((enum outcome)i),
+			       SUM_OF(gate, dispatched, i));
+	write_number(out, "dispatch_given_up_total", "counter",
+		     "Operations that failed because no sending arrived (outbox.attempts).",
+		     SUM(gate, gave_up));
+	describe(out, "questions_total", "counter",
+		 "Questions to services (probe, lookup), by what their answers said.");
+	for (size_t i = 0; i < METRICS_VERDICTS; i++)
+		write_labelled(out, "questions_total", "verdict", verdicts[i],
+			       SUM_OF(gate, asked, i));
+	write_number(out, "resent_total", "counter",
+		     "Unknown operations that were sent again, where that is one effect.",
+		     SUM(gate, resent));
 }
 
 static void write_gauges(const struct gate *gate, struct buf *out)
@@ -178,6 +213,7 @@ void admin_metrics(const struct gate *gate, struct buf *out)
 	write_requests(gate, out);
 	write_problems(gate, out);
 	write_passed(gate, out);
+	write_background(gate, out);
 	write_gauges(gate, out);
 	write_latency(gate, out, "upstream_seconds", "Time of protected calls to upstreams.",
 		      offsetof(struct metrics, upstream));

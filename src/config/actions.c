@@ -20,7 +20,6 @@
 
 enum {
 	ACTION_NAME_MAX = 64, /* bytes: what tools of agents may be called */
-	FIELD_NAME_MAX = 256,
 	HEADERS_MAX = 16, /* of one action; fewer than FINGERPRINT_HEADERS_MAX, as lines repeat */
 };
 
@@ -79,7 +78,9 @@ static int read_action(struct reading *reading, struct node *key)
 	if (!draft->action.name.at)
 		return fail(FAIL_MEMORY);
 	reading->draft_count++;
-	r = read_map(reading, "actions.*", draft, key->value);
+	r = read_defaults(reading, draft, OWNER_ACTION);
+	if (r == 0)
+		r = read_map(reading, "actions.*", draft, key->value);
 	if (r == 0 && !node_key(key->value, STR("route")))
 		report_add(reading->report, key->place, "add route: POST /its/path under its name",
 			   "the action %s has no route", draft->action.name.at);
@@ -121,29 +122,12 @@ static int read_route(struct reading *reading, const struct setting *setting, st
 	return action->method.at ? 0 : fail(FAIL_MEMORY);
 }
 
-/* RFC 6901: a slash before each part; ~ only as ~0 and ~1. */
-static bool is_pointer(struct str text)
-{
-	if (text.len < 2 || text.at[0] != '/')
-		return false;
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.at[i];
-
-		if (c < 0x20 || c == 0x7f)
-			return false;
-		if (c == '~' &&
-		    (i + 1 == text.len || (text.at[i + 1] != '0' && text.at[i + 1] != '1')))
-			return false;
-	}
-	return true;
-}
-
 static int read_pointer(struct reading *reading, const struct setting *setting, struct str *member,
 			const struct node *node)
 {
 	char shown[QUOTE_SIZE];
 
-	if (!is_pointer(node->text)) {
+	if (!value_is_pointer(node->text)) {
 		value_report(reading, setting, node->place,
 			     "write a slash before each name, like /request_id or /meta/token",
 			     "is `%s`, which is not a JSON pointer", quote(shown, node->text));
@@ -210,7 +194,7 @@ static int read_headers(struct reading *reading, const struct setting *setting,
 }
 
 static int read_values(struct reading *reading, const struct setting *setting,
-		       struct action_field *field, const struct node *node)
+		       struct value_list *member, const struct node *node)
 {
 	const struct json_value **choices = arena_alloc(
 		&reading->settings->mem, (node->count + 1) * sizeof(const struct json_value *));
@@ -230,8 +214,8 @@ static int read_values(struct reading *reading, const struct setting *setting,
 		if (value)
 			choices[count++] = value;
 	}
-	field->choices = choices;
-	field->choice_count = count;
+	member->values = choices;
+	member->count = count;
 	return 0;
 }
 
@@ -284,17 +268,6 @@ static int read_number(struct reading *reading, const struct setting *setting,
 	return r;
 }
 
-static bool is_field_name(struct str name)
-{
-	for (size_t i = 0; i < name.len; i++) {
-		unsigned char c = (unsigned char)name.at[i];
-
-		if (c < 0x20 || c == 0x7f)
-			return false;
-	}
-	return name.len > 0 && name.len <= FIELD_NAME_MAX;
-}
-
 /* The rules of one field, or of an array's items, as they stand. */
 static int read_field(struct reading *reading, struct str name, struct node *map,
 		      struct field_draft *draft)
@@ -323,7 +296,7 @@ static int read_named_field(struct reading *reading, const struct node *map, str
 
 	if (key->is_refused || read_is_duplicate(reading, map, key))
 		return 0;
-	if (!is_field_name(key->text)) {
+	if (!value_is_member(key->text)) {
 		report_add(reading->report, key->place, "write 1 to 256 bytes of text",
 			   "`%s` cannot be the name of a field", quote(shown, key->text));
 		return 0;

@@ -146,6 +146,20 @@ static void check_memory(struct reading *reading)
 							    : "limits.max_body");
 }
 
+static void check_outbox(struct reading *reading)
+{
+	const struct settings *settings = reading->settings;
+
+	if (is_wrong(reading, "outbox.first_pause") || is_wrong(reading, "outbox.max_pause") ||
+	    settings->outbox.first_pause_ms <= settings->outbox.max_pause_ms)
+		return;
+	report_add(
+		reading->report,
+		find_place(reading, is_given(reading, "outbox.max_pause") ? "outbox.max_pause"
+									  : "outbox.first_pause"),
+		"make max_pause at least as long", "outbox.first_pause is longer than max_pause");
+}
+
 static void check_default_upstream(struct reading *reading)
 {
 	const struct node *upstreams = node_at(reading->root, "upstreams");
@@ -235,6 +249,7 @@ int check_settings(struct reading *reading)
 	check_default_upstream(reading);
 	check_loops(reading);
 	check_statuses(reading);
+	check_outbox(reading);
 	r = check_actions(reading);
 	if (r != 0)
 		return r;

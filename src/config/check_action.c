@@ -9,28 +9,26 @@
 
 #include "base/err.h"
 
-static struct place place_of(const struct action_draft *draft, const char *path)
+struct place draft_place(const struct action_draft *draft, const char *path)
 {
 	const struct node *node = node_at(draft->key->value, path);
 
 	return node ? node->place : draft->key->place;
 }
 
-static bool is_given(const struct action_draft *draft, const char *path)
+bool draft_gives(const struct action_draft *draft, const char *path)
 {
 	return node_at(draft->key->value, path) != NULL;
 }
 
-/* Was its value reported? Then nothing is said of what follows from it. */
-static bool is_refused(const struct action_draft *draft, const char *path)
+bool draft_is_refused(const struct action_draft *draft, const char *path)
 {
 	const struct node *node = node_at(draft->key->value, path);
 
 	return node && node->is_refused;
 }
 
-/* The file says which fields it has, and they could be read. */
-static bool knows_fields(const struct action_draft *draft)
+bool draft_knows_fields(const struct action_draft *draft)
 {
 	return !draft->action.has_fields || draft->action.fields;
 }
@@ -51,7 +49,7 @@ static void find_upstream(struct reading *reading, struct action_draft *draft)
 	}
 	if (draft->upstream.len == 0 || node_key(upstreams, name))
 		return;
-	report_add(reading->report, place_of(draft, "upstream"),
+	report_add(reading->report, draft_place(draft, "upstream"),
 		   "declare it below upstreams, or name one that is there",
 		   "there is no upstream `%s`", quote(shown, name));
 }
@@ -60,8 +58,8 @@ static void take_statuses(struct reading *reading, struct action_draft *draft)
 {
 	const struct status_classes *general = &reading->settings->statuses;
 	struct status_classes *own = &draft->action.statuses;
-	bool has_not_sent = is_given(draft, "statuses.not_sent");
-	bool has_unknown = is_given(draft, "statuses.unknown");
+	bool has_not_sent = draft_gives(draft, "statuses.not_sent");
+	bool has_unknown = draft_gives(draft, "statuses.unknown");
 
 	draft->action.has_statuses = has_not_sent || has_unknown;
 	if (!draft->action.has_statuses)
@@ -74,8 +72,8 @@ static void take_statuses(struct reading *reading, struct action_draft *draft)
 		if (status_class_has(own->not_sent, status) &&
 		    status_class_has(own->unknown, status))
 			report_add(reading->report,
-				   place_of(draft,
-					    has_unknown ? "statuses.unknown" : "statuses.not_sent"),
+				   draft_place(draft, has_unknown ? "statuses.unknown"
+								  : "statuses.not_sent"),
 				   "list it in one of them; a list that the action lacks is the "
 				   "general one",
 				   "%d is in not_sent and in unknown of this action", status);
@@ -138,17 +136,17 @@ static void check_token_in_body(struct reading *reading, struct action_draft *dr
 	bool is_escaped = str_find(action->token_pointer, '~') < action->token_pointer.len;
 	const char *why;
 
-	if (!is_given(draft, "token.pointer")) {
-		report_add(reading->report, place_of(draft, "token.from"),
+	if (!draft_gives(draft, "token.pointer")) {
+		report_add(reading->report, draft_place(draft, "token.from"),
 			   "add pointer: /request_id, with the name that it has",
 			   "the token is in the body, and nothing says where");
 		return;
 	}
-	if (is_refused(draft, "token.pointer") || !knows_fields(draft))
+	if (draft_is_refused(draft, "token.pointer") || !draft_knows_fields(draft))
 		return;
 	why = action->has_fields && !is_escaped ? why_no_way(action) : NULL;
 	if (why)
-		report_add(reading->report, place_of(draft, "token.pointer"),
+		report_add(reading->report, draft_place(draft, "token.pointer"),
 			   "lead it to a string that is not secret, through fields of type object",
 			   "token.pointer %s", why);
 }
@@ -157,17 +155,17 @@ static void check_token(struct reading *reading, struct action_draft *draft)
 {
 	const struct action *action = &draft->action;
 
-	if (action->is_natural && is_given(draft, "token")) {
-		report_add(reading->report, place_of(draft, "natural"), "remove one of the two",
+	if (action->is_natural && draft_gives(draft, "token")) {
+		report_add(reading->report, draft_place(draft, "natural"), "remove one of the two",
 			   "a natural action needs no token, so nothing can say where it is");
 		return;
 	}
-	if (is_refused(draft, "token.from") || is_refused(draft, "token"))
+	if (draft_is_refused(draft, "token.from") || draft_is_refused(draft, "token"))
 		return;
 	if (draft->token_from == DRAFT_BODY)
 		check_token_in_body(reading, draft);
-	else if (is_given(draft, "token.pointer"))
-		report_add(reading->report, place_of(draft, "token.pointer"),
+	else if (draft_gives(draft, "token.pointer"))
+		report_add(reading->report, draft_place(draft, "token.pointer"),
 			   "add from: body beside it, or remove it",
 			   "token.pointer has no use while the token is in the header");
 }
@@ -197,7 +195,7 @@ static void check_summary_name(struct reading *reading, struct action_draft *dra
 		if (!str_equal(action->fields[i].name, name))
 			continue;
 		if (action->fields[i].is_secret)
-			report_add(reading->report, place_of(draft, "summary"),
+			report_add(reading->report, draft_place(draft, "summary"),
 				   "leave it out of the summary",
 				   "the summary would show {%s}, which is secret",
 				   quote(shown, name));
@@ -208,7 +206,7 @@ static void check_summary_name(struct reading *reading, struct action_draft *dra
 		    str_equal(action->route.segments[i].text, name))
 			return;
 	}
-	report_add(reading->report, place_of(draft, "summary"),
+	report_add(reading->report, draft_place(draft, "summary"),
 		   "name a field of the action or a parameter of its route",
 		   "the summary names {%s}, which is not declared", quote(shown, name));
 }
@@ -224,8 +222,8 @@ static void check_summary(struct reading *reading, struct action_draft *draft)
 		rest = str_from_index(rest, open + 1);
 		close = str_find(rest, '}');
 		if (close == rest.len) {
-			report_add(reading->report, place_of(draft, "summary"), "close it: {field}",
-				   "the summary has a { without its }");
+			report_add(reading->report, draft_place(draft, "summary"),
+				   "close it: {field}", "the summary has a { without its }");
 			return;
 		}
 		check_summary_name(reading, draft, str_of(rest.at, close));
@@ -241,12 +239,12 @@ static void check_routes(struct reading *reading, const struct action_draft *lat
 
 	for (const struct action_draft *draft = reading->drafts; draft != later; draft++) {
 		const struct action *other = &draft->action;
-		struct place place = place_of(draft, "route");
+		struct place place = draft_place(draft, "route");
 
 		if (other->route.pattern.len == 0 || !str_equal(other->method, action->method) ||
 		    !route_overlaps(&other->route, &action->route))
 			continue;
-		report_add(reading->report, place_of(later, "route"),
+		report_add(reading->report, draft_place(later, "route"),
 			   "make one of the two paths more specific, or merge the actions",
 			   "the route of %s takes requests that the route of %s takes too (line "
 			   "%zu, column %zu)",
@@ -262,7 +260,7 @@ static void check_own_paths(struct reading *reading, const struct action_draft *
 
 	if (route->count > 0 && !route->segments[0].is_parameter &&
 	    str_equal(route->segments[0].text, STR(".counterfoil")))
-		report_add(reading->report, place_of(draft, "route"),
+		report_add(reading->report, draft_place(draft, "route"),
 			   "move it to another path of the service",
 			   "the route is below /.counterfoil, which the gate answers itself");
 }
@@ -273,26 +271,27 @@ static void put_together(struct action_draft *draft)
 
 	action->fields = draft->fields.fields;
 	action->field_count = draft->fields.count;
-	action->has_fields = is_given(draft, "fields");
+	action->has_fields = draft_gives(draft, "fields");
 	action->keeps_unknown = draft->unknown_fields == DRAFT_KEEP;
 }
 
-static void check_action(struct reading *reading, struct action_draft *draft)
+static int check_action(struct reading *reading, struct action_draft *draft)
 {
 	put_together(draft);
 	find_upstream(reading, draft);
 	check_own_paths(reading, draft);
 	if (draft->action.method.len > 0)
 		check_routes(reading, draft);
-	if (is_given(draft, "unknown_fields") && !draft->action.has_fields)
-		report_add(reading->report, place_of(draft, "unknown_fields"),
+	if (draft_gives(draft, "unknown_fields") && !draft->action.has_fields)
+		report_add(reading->report, draft_place(draft, "unknown_fields"),
 			   "declare fields, or remove it",
 			   "unknown_fields has no use without fields: any body is taken");
 	take_statuses(reading, draft);
 	check_token(reading, draft);
 	check_headers(reading, draft);
-	if (knows_fields(draft) && !is_refused(draft, "route"))
+	if (draft_knows_fields(draft) && !draft_is_refused(draft, "route"))
 		check_summary(reading, draft);
+	return check_rules(reading, draft);
 }
 
 int check_actions(struct reading *reading)
@@ -304,7 +303,10 @@ int check_actions(struct reading *reading)
 	if (!settings->actions)
 		return fail(FAIL_MEMORY);
 	for (size_t i = 0; i < reading->draft_count; i++) {
-		check_action(reading, &reading->drafts[i]);
+		int r = check_action(reading, &reading->drafts[i]);
+
+		if (r != 0)
+			return r;
 		settings->actions[i] = reading->drafts[i].action;
 	}
 	settings->action_count = reading->draft_count;

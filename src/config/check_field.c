@@ -102,6 +102,8 @@ static void put_together(struct checking *checking)
 	field->has_maximum_length = is_given(checking, is_array ? "max_items" : "max_length");
 	field->minimum_length = is_array ? draft->min_items : draft->min_length;
 	field->maximum_length = is_array ? draft->max_items : draft->max_length;
+	field->choices = draft->choices.values;
+	field->choice_count = draft->choices.count;
 	field->is_major = draft->unit == DRAFT_MAJOR;
 	field->fields = draft->fields.fields;
 	field->field_count = draft->fields.count;

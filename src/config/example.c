@@ -31,8 +31,9 @@ static void write_comment(FILE *out, int indent, const char *text)
 /* Has any setting of the section a value to write? Else its heading is a comment, too. */
 static bool section_is_live(struct str section)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
+	const struct setting *setting;
+
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		struct str name = str_from(setting->name);
 
 		if (name.len > section.len && name.at[section.len] == '.' &&
@@ -150,6 +151,78 @@ static const struct example_line action_lines[] = {
 	{4, "min_items: 1", "fields.*.min_items"},
 	{4, "max_items: 20", "fields.*.max_items"},
 	{4, "items: {type: string}", "fields.*.items"},
+	{2, "unique:", NULL},
+	{3, "by: [invoice_id]", "unique.by"},
+	{3, "for: 30d", "unique.for"},
+	{2, "opens_budget:", NULL},
+	{3, "id: response/id", "opens_budget.id"},
+	{3, "amount: amount", "opens_budget.amount"},
+	{3, "for: forever", "opens_budget.for"},
+	{2, "response:", NULL},
+	{3, "reference: /id", "response.reference"},
+	{3, "resource: /url", "response.resource"},
+	{2, "failed_when: [{at: /status, is: failed}, {at: /error}]", "failed_when"},
+	{2, "downstream_key:", "downstream_key"},
+	{3, "header: Idempotency-Key", "downstream_key.header"},
+	{3, "for: 24h", "downstream_key.for"},
+	{2, "probe:", NULL},
+	{3, "get: \"/v1/payments?reference={downstream_key}\"", "probe.get"},
+	{3, "found:", NULL},
+	{4, "status: 200", "probe.found.status"},
+	{4, "at: /data/0", "probe.found.at"},
+	{4, "as: 201", "probe.found.as"},
+	{3, "absent:", NULL},
+	{4, "status: 200", "probe.absent.status"},
+	{4, "empty: /data", "probe.absent.empty"},
+	{3, "settle: 10s", "probe.settle"},
+	{3, "every: 5s", "probe.every"},
+	{3, "give_up: 24h", "probe.give_up"},
+	{3, "timeout: 10s", "probe.timeout"},
+	{2, "lookup:", NULL},
+	{3, "get: \"/v1/payments?invoice={invoice_id}\"", "lookup.get"},
+	{3, "found:", NULL},
+	{4, "status: 200", "lookup.found.status"},
+	{4, "at: /data/0", "lookup.found.at"},
+	{4, "as: 201", "lookup.found.as"},
+	{3, "absent:", NULL},
+	{4, "status: [200, 404]", "lookup.absent.status"},
+	{4, "empty: /data", "lookup.absent.empty"},
+	{3, "timeout: 10s", "lookup.timeout"},
+	{1, "refunds.create:", NULL},
+	{2, "route: POST /v1/payments/{payment_id}/refunds", NULL},
+	{2, "fields:", NULL},
+	{3, "amount: {type: money, currency: EUR, required: true, minimum: 1}", NULL},
+	{2, "budget:", NULL},
+	{3, "of: payment_id", "budget.of"},
+	{3, "amount: amount", "budget.amount"},
+	{3, "if_unknown: refuse", "budget.if_unknown"},
+	{2, "downstream_key:", NULL},
+	{3, "field: reference", "downstream_key.field"},
+	{2, "failed_when:", NULL},
+	{3, "- at: /status", "failed_when.*.at"},
+	{4, "is: failed", "failed_when.*.is"},
+	{3, "- at: /error/code", NULL},
+	{4, "in: [declined, expired]", "failed_when.*.in"},
+	{1, "deployments.create:", NULL},
+	{2, "route: POST /v1/deployments", NULL},
+	{2, "fields:", NULL},
+	{3, "environment: {type: string, required: true}", NULL},
+	{3, "service: {type: string, required: true}", NULL},
+	{3, "artifact: {type: reference, required: true}", NULL},
+	{3, "expected_version: {type: integer}", NULL},
+	{2, "lock:", NULL},
+	{3, "on: [environment, service]", "lock.on"},
+	{3, "resource: deployments", "lock.resource"},
+	{3, "held: queue", "lock.held"},
+	{3, "version: expected_version", "lock.version"},
+	{3, "fencing: X-Fencing-Token", "lock.fencing"},
+	{2, "dispatch: outbox", "dispatch"},
+	{1, "events.paid:", NULL},
+	{2, "route: POST /v1/events", NULL},
+	{2, "inbox:", NULL},
+	{3, "id: /event/id", "inbox.id"},
+	{3, "secrets: [/etc/counterfoil/events.secret]", "inbox.secrets"},
+	{3, "tolerance: 5m", "inbox.tolerance"},
 	{1, "orders.put:", NULL},
 	{2, "route: PUT /v1/orders/{order_id}", NULL},
 	{2, "natural: true", "natural"},
@@ -165,11 +238,14 @@ static void write_action_line(FILE *out, const struct example_line *line)
 		setting = setting_find(str_from(name));
 	}
 	if (setting) {
-		snprintf(comment, sizeof(comment), "%s%s%s%s", setting->help,
+		snprintf(comment, sizeof(comment), "%s%s%s%s%s%s%s", setting->help,
 			 !setting->range		? ""
 			 : setting->kind == KIND_CHOICE ? " One of: "
 							: " Range: ",
-			 setting->range ? setting->range : "", setting->range ? "." : "");
+			 setting->range ? setting->range : "", setting->range ? "." : "",
+			 setting->default_value ? " Default: " : "",
+			 setting->default_value ? setting->default_value : "",
+			 setting->default_value ? "." : "");
 		write_comment(out, line->level * INDENT, comment);
 	}
 	fprintf(out, "%*s# %s\n", line->level * INDENT, "", line->text);
@@ -187,11 +263,14 @@ static void write_actions(FILE *out)
 
 static bool is_of_action(const struct setting *setting)
 {
-	return setting_owner(setting) == OWNER_ACTION || setting_owner(setting) == OWNER_FIELD;
+	enum setting_owner owner = setting_owner(setting);
+
+	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION;
 }
 
 void settings_write_example(FILE *out)
 {
+	const struct setting *setting;
 	struct str section = STR("");
 	int indent = 0;
 
@@ -203,9 +282,7 @@ void settings_write_example(FILE *out)
 	      "MB\n"
 	      "# or GB. Check a file with `counterfoil config check FILE`.\n\n",
 	      out);
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
-
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		if (setting->kind == KIND_LATER || is_of_action(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {

@@ -217,8 +217,6 @@ static int make_tree(const struct source *source, struct arena *tree,
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, enum setting_owner owner);
-
 static int fill(struct reading *reading)
 {
 	int r = read_defaults(reading, reading->settings, OWNER_SETTINGS);
@@ -299,13 +297,12 @@ static int read_default(struct reading *reading, const struct setting *setting, 
 	return r;
 }
 
-static int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
+int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
 {
+	const struct setting *setting;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
-
+	for (size_t i = 0; r == 0 && (setting = setting_at(i)); i++) {
 		if (setting->default_value && setting_owner(setting) == owner)
 			r = read_default(reading, setting, base);
 	}
@@ -361,9 +358,10 @@ static struct str guess_here(const char *section, struct str key)
 {
 	struct str best = str_of(NULL, 0);
 	size_t best_distance = key.len / 2 < 2 ? key.len / 2 + 1 : 3;
+	const struct setting *setting;
 
-	for (size_t i = 0; i < settings_table_size; i++) {
-		struct str child = child_of(section, settings_table[i].name);
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		struct str child = child_of(section, setting->name);
 		size_t d = child.len ? distance(key, child) : SIZE_MAX;
 
 		if (d < best_distance) {
@@ -377,11 +375,13 @@ static struct str guess_here(const char *section, struct str key)
 /* The setting whose last name is `key`, in whatever section; NULL when there is none. */
 static const char *guess_elsewhere(struct str key)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const char *dot = strrchr(settings_table[i].name, '.');
+	const struct setting *setting;
+
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		const char *dot = strrchr(setting->name, '.');
 
 		if (dot && str_equal(key, str_from(dot + 1)))
-			return settings_table[i].name;
+			return setting->name;
 	}
 	return NULL;
 }
@@ -520,7 +520,7 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 		report_add(reading->report, key->place, "remove it", "%s", setting->help);
 		return 0;
 	}
-	if (setting)
+	if (setting && !(setting_is_short(setting) && key->value->kind == NODE_MAP))
 		return value_read(reading, setting, base, key->value);
 	if (!setting_is_section(str_from(path))) {
 		report_unknown(reading, section, key);
@@ -536,8 +536,8 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 }
 
 /*
- * Sections hold settings, upstreams or actions: two levels. Fields hold fields, as deep as
- * SETTINGS_FIELD_DEPTH_MAX.
+ * Sections hold settings, upstreams or actions, and are as deep as names in the table. Fields
+ * hold fields, as deep as SETTINGS_FIELD_DEPTH_MAX.
  */
 int read_map(struct reading *reading, const char *section, void *base, struct node *map)
 {

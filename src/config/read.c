@@ -20,14 +20,20 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 static int read_list(struct reading *reading, const struct setting *setting, void *member,
 		     struct node *node);
 
-static enum node_kind shape_of(const struct setting *setting)
+/* What a node has to be. A status may stand alone, as a list of one. */
+static enum node_kind shape_of(const struct setting *setting, const struct node *node)
 {
 	switch (setting->kind) {
+	case KIND_STATUS:
+		return node->kind == NODE_LIST ? NODE_LIST : NODE_SCALAR;
 	case KIND_METHODS:
 	case KIND_STATUSES:
 	case KIND_NETWORKS:
 	case KIND_HEADERS:
 	case KIND_VALUES:
+	case KIND_PARTS:
+	case KIND_PATHS:
+	case KIND_CONDITIONS:
 		return NODE_LIST;
 	case KIND_FIELDS:
 	case KIND_ITEM:
@@ -53,7 +59,7 @@ static int read_node(struct reading *reading, const struct setting *setting, voi
 		     struct node *node)
 {
 	static const char *const found[] = {"a single value", "a list", "a mapping"};
-	enum node_kind expected = shape_of(setting);
+	enum node_kind expected = shape_of(setting, node);
 	char mend[MEND_MAX];
 
 	if (setting->kind == KIND_VALUE)
@@ -309,6 +315,28 @@ static int read_header(struct reading *reading, const struct setting *setting, s
 	return keep_text(reading, setting, member, node);
 }
 
+static int read_sent(struct reading *reading, const struct setting *setting, struct str *member,
+		     const struct node *node)
+{
+	struct value_refusal refusal;
+	int r = value_sent_header(node->text, &refusal);
+
+	if (r != 0)
+		return pass_on(reading, setting, node, r, &refusal);
+	return keep_text(reading, setting, member, node);
+}
+
+/* One status into a set. */
+static void read_status(struct reading *reading, const struct setting *setting, uint64_t member[8],
+			const struct node *node)
+{
+	int64_t status;
+
+	if (read_number(reading, setting, node, value_count,
+			"write numbers, like 200 or [429, 503]", &status))
+		status_class_add(member, (int)status);
+}
+
 static int read_scalar(struct reading *reading, const struct setting *setting, void *member,
 		       struct node *node)
 {
@@ -345,6 +373,16 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 	case KIND_CHOICE:
 		read_choice(reading, setting, member, node);
 		return 0;
+	case KIND_SENT:
+		return read_sent(reading, setting, member, node);
+	case KIND_STATUS:
+		read_status(reading, setting, member, node);
+		return 0;
+	case KIND_PART:
+	case KIND_MEMBER:
+	case KIND_ANSWER:
+	case KIND_QUESTION:
+		return value_read_of_rule(reading, setting, member, node);
 	case KIND_ROUTE:
 	case KIND_POINTER:
 	case KIND_FIELDS:
@@ -357,8 +395,7 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 	}
 }
 
-/* An item that is one value; else it has been reported. */
-static bool is_item(struct reading *reading, const struct setting *setting, const struct node *item)
+bool read_is_item(struct reading *reading, const struct setting *setting, const struct node *item)
 {
 	char mend[MEND_MAX];
 
@@ -371,7 +408,7 @@ static bool is_item(struct reading *reading, const struct setting *setting, cons
 	return false;
 }
 
-static bool is_repeated(const struct node *list, const struct node *item)
+bool read_is_repeated(const struct node *list, const struct node *item)
 {
 	for (const struct node *other = list->first; other != item; other = other->next) {
 		if (other->kind == NODE_SCALAR && str_equal(other->text, item->text))
@@ -402,11 +439,11 @@ static int read_methods(struct reading *reading, const struct setting *setting,
 	if (!methods)
 		return fail(FAIL_MEMORY);
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
 		if (value_method(item->text, &refusal) != 0) {
 			report_item(reading, setting, item, &refusal);
-		} else if (is_repeated(node, item)) {
+		} else if (read_is_repeated(node, item)) {
 			report_item(reading, setting, item, &repeated);
 		} else {
 			methods[count] = arena_str(&settings->mem, item->text);
@@ -422,19 +459,18 @@ static int read_methods(struct reading *reading, const struct setting *setting,
 static void read_statuses(struct reading *reading, const struct setting *setting,
 			  uint64_t member[8], const struct node *node)
 {
-	int64_t status;
-
 	memset(member, 0, 8 * sizeof(*member));
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
-		if (!read_number(reading, setting, item, value_count,
-				 "write numbers, like [429, 503]", &status))
-			continue;
-		if (is_repeated(node, item))
+		if (read_is_repeated(node, item))
 			report_item(reading, setting, item, &repeated);
-		status_class_add(member, (int)status);
+		else
+			read_status(reading, setting, member, item);
 	}
+	if (setting->kind == KIND_STATUS && node->count == 0)
+		value_report(reading, setting, node->place, "list at least one status, like 200",
+			     "is empty");
 }
 
 static int read_networks(struct reading *reading, const struct setting *setting,
@@ -449,11 +485,11 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 	if (!networks)
 		return fail(FAIL_MEMORY);
 	for (const struct node *item = node->first; item; item = item->next) {
-		if (!is_item(reading, setting, item))
+		if (!read_is_item(reading, setting, item))
 			continue;
 		if (value_network(item->text, &networks[count], &refusal) != 0)
 			report_item(reading, setting, item, &refusal);
-		else if (is_repeated(node, item))
+		else if (read_is_repeated(node, item))
 			report_item(reading, setting, item, &repeated);
 		else
 			count++;
@@ -475,6 +511,7 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 	case KIND_METHODS:
 		return read_methods(reading, setting, node);
 	case KIND_STATUSES:
+	case KIND_STATUS:
 		read_statuses(reading, setting, member, node);
 		return 0;
 	case KIND_NETWORKS:
@@ -482,6 +519,10 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 	case KIND_HEADERS:
 	case KIND_VALUES:
 		return value_read_of_action(reading, setting, member, node);
+	case KIND_PARTS:
+	case KIND_PATHS:
+	case KIND_CONDITIONS:
+		return value_read_of_rule(reading, setting, member, node);
 	default:
 		unreachable("a list without a reader");
 	}

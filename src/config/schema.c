@@ -91,6 +91,31 @@ static void write_map_of_fields(struct json_writer *json)
 	write_ref(json);
 }
 
+static void write_section(struct json_writer *json, const char *section);
+
+/* A status, or an array of them. */
+static void write_status(struct json_writer *json, const char *range)
+{
+	json_name(json, "type");
+	json_open_array(json);
+	json_text(json, "integer");
+	json_text(json, "array");
+	json_close_array(json);
+	write_range(json, range);
+	json_name(json, "items");
+	json_open_object(json);
+	write_pair(json, "type", "integer");
+	write_range(json, range);
+	json_close_object(json);
+}
+
+static void write_conditions(struct json_writer *json)
+{
+	write_pair(json, "type", "array");
+	json_name(json, "items");
+	write_section(json, "actions.*.failed_when.*");
+}
+
 static void write_type(struct json_writer *json, const struct setting *setting)
 {
 	switch (setting->kind) {
@@ -120,6 +145,8 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_METHODS:
 	case KIND_NETWORKS:
 	case KIND_HEADERS:
+	case KIND_PARTS:
+	case KIND_PATHS:
 		write_list(json, "string", NULL);
 		return;
 	case KIND_VALUES:
@@ -134,6 +161,12 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_ITEM:
 		write_pair(json, "$ref", FIELD_SCHEMA);
 		return;
+	case KIND_STATUS:
+		write_status(json, setting->range);
+		return;
+	case KIND_CONDITIONS:
+		write_conditions(json);
+		return;
 	case KIND_VALUE:
 		return;
 	default:
@@ -142,10 +175,26 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	}
 }
 
+static void write_keys(struct json_writer *json, const char *section);
+
+/* A text that is short for a section: what an object must be is then said beside it. */
+static void write_short(struct json_writer *json, const struct setting *setting)
+{
+	json_name(json, "type");
+	json_open_array(json);
+	json_text(json, "string");
+	json_text(json, "object");
+	json_close_array(json);
+	write_keys(json, setting->name);
+}
+
 static void write_setting(struct json_writer *json, const struct setting *setting)
 {
 	json_open_object(json);
-	write_type(json, setting);
+	if (setting_is_short(setting))
+		write_short(json, setting);
+	else
+		write_type(json, setting);
 	write_pair(json, "description", setting->help);
 	json_close_object(json);
 }
@@ -169,8 +218,8 @@ static bool is_written(struct str section, size_t index, struct str child)
 	struct str other;
 
 	for (size_t i = 0; i < index; i++) {
-		if (is_below(section, str_from(settings_table[i].name), &other) &&
-		    settings_table[i].kind != KIND_LATER && str_equal(other, child))
+		if (is_below(section, str_from(setting_at(i)->name), &other) &&
+		    setting_at(i)->kind != KIND_LATER && str_equal(other, child))
 			return true;
 	}
 	return false;
@@ -178,12 +227,13 @@ static bool is_written(struct str section, size_t index, struct str child)
 
 static void write_required(struct json_writer *json, struct str section)
 {
+	const struct setting *setting;
 	bool is_open = false;
 
-	for (size_t i = 0; i < settings_table_size; i++) {
-		struct str name = str_from(settings_table[i].name), child;
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		struct str name = str_from(setting->name), child;
 
-		if (!settings_table[i].is_required || !is_below(section, name, &child) ||
+		if (!setting->is_required || !is_below(section, name, &child) ||
 		    section.len + 1 + child.len != name.len)
 			continue;
 		if (!is_open) {
@@ -196,8 +246,6 @@ static void write_required(struct json_writer *json, struct str section)
 	if (is_open)
 		json_close_array(json);
 }
-
-static void write_section(struct json_writer *json, const char *section);
 
 static void write_child(struct json_writer *json, const char *section, struct str child)
 {
@@ -214,19 +262,29 @@ static void write_child(struct json_writer *json, const char *section, struct st
 
 static void write_properties(struct json_writer *json, const char *section)
 {
+	const struct setting *setting;
+
 	json_name(json, "properties");
 	json_open_object(json);
-	for (size_t i = 0; i < settings_table_size; i++) {
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		struct str child;
 
-		if (settings_table[i].kind == KIND_LATER ||
-		    !is_below(str_from(section), str_from(settings_table[i].name), &child) ||
+		if (setting->kind == KIND_LATER ||
+		    !is_below(str_from(section), str_from(setting->name), &child) ||
 		    is_written(str_from(section), i, child))
 			continue;
 		json_name_str(json, child);
 		write_child(json, section, child);
 	}
 	json_close_object(json);
+}
+
+static void write_keys(struct json_writer *json, const char *section)
+{
+	write_properties(json, section);
+	write_required(json, str_from(section));
+	json_name(json, "additionalProperties");
+	json_boolean(json, false);
 }
 
 /* The members of the object that the rows below `section` make; as deep as names have dots. */
@@ -241,10 +299,7 @@ static void write_members(struct json_writer *json, const char *section)
 		write_child(json, section, STR("*"));
 		return;
 	}
-	write_properties(json, section);
-	write_required(json, str_from(section));
-	json_name(json, "additionalProperties");
-	json_boolean(json, false);
+	write_keys(json, section);
 }
 
 static void write_section(struct json_writer *json, const char *section)

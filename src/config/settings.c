@@ -10,9 +10,9 @@
 
 bool settings_row_at(size_t index, struct settings_row *out_row)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
+	const struct setting *setting;
 
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		if (setting->kind == KIND_LATER)
 			continue;
 		if (index-- > 0)
@@ -103,10 +103,9 @@ int settings_reloadable(const struct settings *old, const struct settings *new, 
 			struct settings_report *report)
 {
 	size_t before = report->count;
+	const struct setting *setting;
 
-	for (size_t i = 0; i < settings_table_size; i++) {
-		const struct setting *setting = &settings_table[i];
-
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
 		if (setting->needs_restart && !is_same(setting, old, new))
 			needs_restart(report, source, setting->name);
 	}

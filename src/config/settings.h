@@ -141,9 +141,10 @@ struct settings {
 	} tokens;
 
 	struct {
-		uint32_t max_waiting;	/* queued operations of the dispatcher's, over the whole gate */
-		uint32_t concurrency;	/* sendings of the dispatcher's at once, an upstream */
-		uint32_t attempts;	/* sendings that did not arrive before it is failed */
+		uint32_t max_waiting; /* queued operations of the dispatcher's, over the whole gate
+				       */
+		uint32_t concurrency; /* sendings of the dispatcher's at once, an upstream */
+		uint32_t attempts;    /* sendings that did not arrive before it is failed */
 		int64_t first_pause_ms; /* after the first of those; it doubles */
 		int64_t max_pause_ms;	/* up to here */
 	} outbox;

@@ -1,19 +1,17 @@
 /*
- * The table of settings.
+ * The table of settings: its general rows, and what is asked of all of them.
  *
  * A new setting is a row here and a member in settings.h; reading it, its default, its
  * place in the example, in the manual and in the schema follow from the row. Rows of one
- * section stand together, in the order in which people read about them.
+ * section stand together, in the order in which people read about them; those of
+ * actions are in table_actions.c.
  */
 #include "config/table.h"
 
 #define IN(member)	    offsetof(struct settings, member)
 #define IN_UPSTREAM(member) offsetof(struct settings_upstream, member)
-#define IN_ACTION(member)   offsetof(struct action_draft, member)
-#define IN_FIELD(member)    offsetof(struct field_draft, member)
-#define NOT_YET(what)	    what " not in this build yet"
 
-const struct setting settings_table[] = {
+static const struct setting general_rows[] = {
 	{.name = "listen",
 	 .kind = KIND_ADDRESS,
 	 .at = IN(listen),
@@ -125,8 +123,17 @@ const struct setting settings_table[] = {
 	 .kind = KIND_LATER,
 	 .help = "credentials of the gate's own are not in this build yet"},
 	{.name = UPSTREAM_PREFIX "downstream_key",
-	 .kind = KIND_LATER,
-	 .help = "downstream keys are not in this build yet"},
+	 .kind = KIND_SENT,
+	 .at = IN_UPSTREAM(downstream_key),
+	 .example = "Idempotency-Key",
+	 .help = "The header in which this service honours a key for every write: sent twice with "
+		 "the same one, it acts once. Where only some do, give it to those actions."},
+	{.name = UPSTREAM_PREFIX "downstream_key_for",
+	 .kind = KIND_DURATION,
+	 .at = IN_UPSTREAM(downstream_key_ms),
+	 .default_value = "24h",
+	 .range = "1s to forever",
+	 .help = "How long after the first sending it still knows that key."},
 
 	{.name = "accounts.from",
 	 .kind = KIND_CHOICE,
@@ -204,6 +211,39 @@ const struct setting settings_table[] = {
 	 .help = "Statuses that leave open whether it acted: the operation becomes unknown and is "
 		 "never sent again by itself. All others are final."},
 
+	{.name = "outbox.max_waiting",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.max_waiting),
+	 .default_value = "100000",
+	 .range = "1 to 10000000",
+	 .help = "Operations that may wait for the gate to send them (dispatch: outbox, held: "
+		 "queue); one more is refused with 503."},
+	{.name = "outbox.concurrency",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.concurrency),
+	 .default_value = "16",
+	 .range = "1 to 1024",
+	 .help = "How many of them are being sent at once, to one upstream."},
+	{.name = "outbox.attempts",
+	 .kind = KIND_COUNT,
+	 .at = IN(outbox.attempts),
+	 .default_value = "20",
+	 .range = "1 to 1000",
+	 .help = "Sendings in a row that certainly did not arrive, before one is given up and "
+		 "fails."},
+	{.name = "outbox.first_pause",
+	 .kind = KIND_DURATION,
+	 .at = IN(outbox.first_pause_ms),
+	 .default_value = "1s",
+	 .range = "10ms to 1h",
+	 .help = "The pause after the first of those; it doubles with each."},
+	{.name = "outbox.max_pause",
+	 .kind = KIND_DURATION,
+	 .at = IN(outbox.max_pause_ms),
+	 .default_value = "10m",
+	 .range = "10ms to 24h",
+	 .help = "The longest of these pauses."},
+
 	{.name = "limits.max_body",
 	 .kind = KIND_SIZE,
 	 .at = IN(limits.max_body),
@@ -274,254 +314,21 @@ const struct setting settings_table[] = {
 	 .default_value = "true",
 	 .help = "Write a line for every request."},
 
-	{.name = ACTION_PREFIX "route",
-	 .kind = KIND_ROUTE,
-	 .at = IN_ACTION(action),
-	 .example = "POST /v1/payments",
-	 .is_required = true,
-	 .help = "Method and path of its requests; {name} stands for one segment of the path. "
-		 "Where "
-		 "two routes match, the one with the literal segment wins."},
-	{.name = ACTION_PREFIX "summary",
-	 .kind = KIND_TEXT,
-	 .at = IN_ACTION(action.summary),
-	 .example = "\"Pay {amount} {currency} for {invoice_id}\"",
-	 .help = "What it does, in a line for people; {name} stands for a field of the command or "
-		 "a "
-		 "parameter of the route."},
-	{.name = ACTION_PREFIX "upstream",
-	 .kind = KIND_TEXT,
-	 .at = IN_ACTION(upstream),
-	 .example = "default",
-	 .help = "The service that its requests go to; `default` unless it is given."},
-	{.name = ACTION_PREFIX "fields",
-	 .kind = KIND_FIELDS,
-	 .at = IN_ACTION(fields),
-	 .example = "{title: {type: string}}",
-	 .help = "The fields of its command, by name: the members of a JSON body. Without it any "
-		 "body is taken as it is."},
-	{.name = ACTION_PREFIX "unknown_fields",
-	 .kind = KIND_CHOICE,
-	 .at = IN_ACTION(unknown_fields),
-	 .range = "refuse | keep",
-	 .example = "refuse",
-	 .help = "What becomes of a command with members that are not declared: it is refused, or "
-		 "they are kept and count for the fingerprint. refuse unless it is given."},
-	{.name = ACTION_PREFIX "token.from",
-	 .kind = KIND_CHOICE,
-	 .at = IN_ACTION(token_from),
-	 .range = "header | body",
-	 .example = "header",
-	 .help = "Where its token is: in the header that tokens.header names, or in the body. "
-		 "header unless it is given."},
-	{.name = ACTION_PREFIX "token.pointer",
-	 .kind = KIND_POINTER,
-	 .at = IN_ACTION(action.token_pointer),
-	 .example = "/request_id",
-	 .help = "With from: body, the JSON pointer to the token in the body."},
-	{.name = ACTION_PREFIX "headers",
-	 .kind = KIND_HEADERS,
-	 .at = IN_ACTION(action),
-	 .example = "[X-Tenant]",
-	 .help = "Request headers that the service acts on, and so part of the fingerprint; one "
-		 "that differs under the same token is a conflict."},
-	{.name = ACTION_PREFIX "natural",
-	 .kind = KIND_BOOL,
-	 .at = IN_ACTION(action.is_natural),
-	 .example = "false",
-	 .help = "The id in its path makes it idempotent at the service: it needs no token and may "
-		 "be sent again."},
-	{.name = ACTION_PREFIX "statuses.not_sent",
-	 .kind = KIND_STATUSES,
-	 .at = IN_ACTION(action.statuses.not_sent),
-	 .range = "300 to 599",
-	 .example = "[429, 503]",
-	 .help = "As statuses.not_sent, for this action alone."},
-	{.name = ACTION_PREFIX "statuses.unknown",
-	 .kind = KIND_STATUSES,
-	 .at = IN_ACTION(action.statuses.unknown),
-	 .range = "300 to 599",
-	 .example = "[408, 500, 502, 504]",
-	 .help = "As statuses.unknown, for this action alone."},
-	{.name = ACTION_PREFIX "timeout",
-	 .kind = KIND_DURATION,
-	 .at = IN_ACTION(action.timeout_ms),
-	 .range = "10ms to 1h",
-	 .example = "30s",
-	 .help = "As the upstream's timeout, for this action alone."},
-	{.name = ACTION_PREFIX "max_body",
-	 .kind = KIND_SIZE,
-	 .at = IN_ACTION(action.max_body),
-	 .range = "1 to 1GiB",
-	 .example = "64KiB",
-	 .help = "As limits.max_body, for this action alone."},
-	{.name = ACTION_PREFIX "max_response",
-	 .kind = KIND_SIZE,
-	 .at = IN_ACTION(action.max_response),
-	 .range = "1 to 1GiB",
-	 .example = "1MiB",
-	 .help = "As limits.max_response, for this action alone."},
-	{.name = ACTION_PREFIX "retention",
-	 .kind = KIND_DURATION,
-	 .at = IN_ACTION(action.retention_ms),
-	 .range = "100ms to forever",
-	 .example = "7d",
-	 .help = "As tokens.retention, for this action alone."},
-
-	{.name = FIELD_PREFIX "type",
-	 .kind = KIND_CHOICE,
-	 .at = IN_FIELD(type),
-	 .range = "string | integer | decimal | boolean | money | reference | timestamp | object "
-		  "| array | any",
-	 .example = "string",
-	 .is_required = true,
-	 .help = "What it holds. money: an exact amount of a currency; reference: a digest or a "
-		 "full commit id, never a tag or a branch; timestamp: an instant of RFC 3339."},
-	{.name = FIELD_PREFIX "description",
-	 .kind = KIND_TEXT,
-	 .at = IN_FIELD(field.text),
-	 .example = "\"What is to be paid\"",
-	 .help = "What it is for, for people and for agents."},
-	{.name = FIELD_PREFIX "required",
-	 .kind = KIND_BOOL,
-	 .at = IN_FIELD(field.is_required),
-	 .example = "true",
-	 .help = "A command without it is refused. false unless it is given."},
-	{.name = FIELD_PREFIX "nullable",
-	 .kind = KIND_BOOL,
-	 .at = IN_FIELD(field.is_nullable),
-	 .example = "true",
-	 .help = "null is a value of it, and another than its absence. false unless it is given."},
-	{.name = FIELD_PREFIX "default",
-	 .kind = KIND_VALUE,
-	 .at = IN_FIELD(field.default_value),
-	 .example = "normal",
-	 .help = "What the service takes where it is absent: two commands that differ in nothing "
-		 "else are then the same."},
-	{.name = FIELD_PREFIX "enum",
-	 .kind = KIND_VALUES,
-	 .at = IN_FIELD(field),
-	 .example = "[low, normal, high]",
-	 .help = "The values it may have: of strings, integers and decimals."},
-	{.name = FIELD_PREFIX "min_length",
-	 .kind = KIND_COUNT,
-	 .at = IN_FIELD(min_length),
-	 .range = "0 to 1000000",
-	 .example = "1",
-	 .help = "The fewest characters of a string."},
-	{.name = FIELD_PREFIX "max_length",
-	 .kind = KIND_COUNT,
-	 .at = IN_FIELD(max_length),
-	 .range = "0 to 1000000",
-	 .example = "200",
-	 .help = "The most characters of a string."},
-	{.name = FIELD_PREFIX "pattern",
-	 .kind = KIND_PATTERN,
-	 .at = IN_FIELD(field),
-	 .example = "\"^INV-[0-9]+$\"",
-	 .help = "A POSIX extended regular expression that a string matches somewhere; ^ and $ tie "
-		 "it to the ends."},
-	{.name = FIELD_PREFIX "minimum",
-	 .kind = KIND_NUMBER,
-	 .at = IN_FIELD(field.minimum),
-	 .example = "1",
-	 .help = "The least value of an integer, a decimal, or an amount in its unit."},
-	{.name = FIELD_PREFIX "maximum",
-	 .kind = KIND_NUMBER,
-	 .at = IN_FIELD(field.maximum),
-	 .example = "1000000",
-	 .help = "The greatest value of an integer, a decimal, or an amount in its unit."},
-	{.name = FIELD_PREFIX "currency",
-	 .kind = KIND_TEXT,
-	 .at = IN_FIELD(currency),
-	 .example = "currency",
-	 .help = "Of money: the field beside it that holds the code of ISO 4217; or the code "
-		 "itself, in capitals, where there is no such field."},
-	{.name = FIELD_PREFIX "unit",
-	 .kind = KIND_CHOICE,
-	 .at = IN_FIELD(unit),
-	 .range = "minor | major",
-	 .example = "minor",
-	 .help = "Of money: 4900 (minor) or 49.00 (major) for the same amount. minor unless it is "
-		 "given."},
-	{.name = FIELD_PREFIX "server_assigned",
-	 .kind = KIND_BOOL,
-	 .at = IN_FIELD(field.is_server_assigned),
-	 .example = "true",
-	 .help = "The service decides it, so that it says nothing about what is intended: left out "
-		 "of the fingerprint."},
-	{.name = FIELD_PREFIX "secret",
-	 .kind = KIND_BOOL,
-	 .at = IN_FIELD(field.is_secret),
-	 .example = "true",
-	 .help = "Its value is never in logs, errors, the console or the audit log."},
-	{.name = FIELD_PREFIX "fields",
-	 .kind = KIND_FIELDS,
-	 .at = IN_FIELD(fields),
-	 .example = "{street: {type: string}}",
-	 .help = "Of an object: its own fields, by name. Without it the object may have any."},
-	{.name = FIELD_PREFIX "unknown_fields",
-	 .kind = KIND_CHOICE,
-	 .at = IN_FIELD(unknown_fields),
-	 .range = "refuse | keep",
-	 .example = "keep",
-	 .help = "Of an object: as unknown_fields of the action. refuse unless it is given."},
-	{.name = FIELD_PREFIX "items",
-	 .kind = KIND_ITEM,
-	 .at = IN_FIELD(fields),
-	 .example = "{type: string}",
-	 .help = "Of an array: what each of its items is, written like a field. Any value unless "
-		 "it "
-		 "is given."},
-	{.name = FIELD_PREFIX "min_items",
-	 .kind = KIND_COUNT,
-	 .at = IN_FIELD(min_items),
-	 .range = "0 to 1000000",
-	 .example = "1",
-	 .help = "The fewest items of an array."},
-	{.name = FIELD_PREFIX "max_items",
-	 .kind = KIND_COUNT,
-	 .at = IN_FIELD(max_items),
-	 .range = "0 to 1000000",
-	 .example = "20",
-	 .help = "The most items of an array."},
-
-	{.name = ACTION_PREFIX "unique",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("business keys (unique) are")},
-	{.name = ACTION_PREFIX "lock", .kind = KIND_LATER, .help = NOT_YET("locks (lock) are")},
-	{.name = ACTION_PREFIX "budget",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("budgets (budget) are")},
-	{.name = ACTION_PREFIX "opens_budget",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("budgets (opens_budget) are")},
-	{.name = ACTION_PREFIX "probe", .kind = KIND_LATER, .help = NOT_YET("probes (probe) are")},
-	{.name = ACTION_PREFIX "approval",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("approvals (approval) are")},
-	{.name = ACTION_PREFIX "dispatch",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("the dispatcher (dispatch) is")},
-	{.name = ACTION_PREFIX "downstream_key",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("downstream keys (downstream_key) are")},
-	{.name = ACTION_PREFIX "lookup",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("look-ups (lookup) are")},
-	{.name = ACTION_PREFIX "inbox", .kind = KIND_LATER, .help = NOT_YET("inboxes (inbox) are")},
-	{.name = ACTION_PREFIX "response",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("rules about answers (response) are")},
-	{.name = ACTION_PREFIX "failed_when",
-	 .kind = KIND_LATER,
-	 .help = NOT_YET("rules about failure (failed_when) are")},
-
 	{.name = "mcp_servers",
 	 .kind = KIND_LATER,
 	 .help = "wrapped MCP servers are not in this build yet"},
 };
-const size_t settings_table_size = sizeof(settings_table) / sizeof(settings_table[0]);
+
+const struct setting *setting_at(size_t index)
+{
+	const size_t count = sizeof(general_rows) / sizeof(general_rows[0]);
+
+	if (index < count)
+		return &general_rows[index];
+	if (index - count < setting_action_row_count)
+		return &setting_action_rows[index - count];
+	return NULL;
+}
 
 /* In the order of enum setting_kind. */
 static const char *const type_names[KIND_COUNT_OF] = {
@@ -548,6 +355,15 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_VALUES] = "a list of values",
 	[KIND_PATTERN] = "a regular expression",
 	[KIND_NUMBER] = "a number",
+	[KIND_SENT] = "the name of a header",
+	[KIND_STATUS] = "a status or a list of them",
+	[KIND_PART] = "a field or a parameter of the route",
+	[KIND_PARTS] = "a list of fields",
+	[KIND_PATHS] = "a list of paths",
+	[KIND_MEMBER] = "the name of a member",
+	[KIND_ANSWER] = "a JSON pointer into an answer",
+	[KIND_QUESTION] = "a path with its query",
+	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -557,6 +373,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 	if (str_starts_with(name, STR(FIELD_PREFIX)))
 		return OWNER_FIELD;
+	if (str_starts_with(name, STR(CONDITION_PREFIX)))
+		return OWNER_CONDITION;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -566,7 +384,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX};
+	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
+					       CONDITION_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }
@@ -578,20 +397,29 @@ const char *setting_type(const struct setting *setting)
 
 const struct setting *setting_find(struct str path)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		if (str_equal(path, str_from(settings_table[i].name)))
-			return &settings_table[i];
+	const struct setting *setting;
+
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		if (str_equal(path, str_from(setting->name)))
+			return setting;
 	}
 	return NULL;
 }
 
 bool setting_is_section(struct str path)
 {
-	for (size_t i = 0; i < settings_table_size; i++) {
-		struct str name = str_from(settings_table[i].name);
+	const struct setting *setting;
+
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		struct str name = str_from(setting->name);
 
 		if (name.len > path.len && name.at[path.len] == '.' && str_starts_with(name, path))
 			return true;
 	}
 	return false;
+}
+
+bool setting_is_short(const struct setting *setting)
+{
+	return setting->kind == KIND_SENT && setting_is_section(str_from(setting->name));
 }

@@ -9,30 +9,39 @@
 
 /* What a value is, and with it the member it is kept in. */
 enum setting_kind {
-	KIND_ADDRESS,  /* struct settings_address */
-	KIND_PATH,     /* struct str: a file or directory */
-	KIND_URL,      /* struct settings_url */
-	KIND_HEADER,   /* struct str: the name of a header */
-	KIND_DURATION, /* int64_t, ms */
-	KIND_SIZE,     /* size_t, bytes */
-	KIND_COUNT,    /* uint32_t */
-	KIND_THREADS,  /* uint32_t; also the word `cores` */
-	KIND_BOOL,     /* bool */
-	KIND_CHOICE,   /* int: index into the words of `range` */
-	KIND_METHODS,  /* settings.protect */
-	KIND_STATUSES, /* uint64_t[8] of struct status_classes */
-	KIND_NETWORKS, /* settings.trusted_proxies */
-	KIND_ROUTE,    /* struct action: its method and route */
-	KIND_TEXT,     /* struct str */
-	KIND_POINTER,  /* struct str: a JSON pointer */
-	KIND_HEADERS,  /* struct action: its headers */
-	KIND_FIELDS,   /* struct field_list */
-	KIND_ITEM,     /* struct field_list of one, without a name */
-	KIND_VALUE,    /* const struct json_value * */
-	KIND_VALUES,   /* struct action_field: its choices */
-	KIND_PATTERN,  /* struct action_field: its pattern */
-	KIND_NUMBER,   /* const struct json_number * */
-	KIND_LATER,    /* nothing: known, and not in this build */
+	KIND_ADDRESS,	 /* struct settings_address */
+	KIND_PATH,	 /* struct str: a file or directory */
+	KIND_URL,	 /* struct settings_url */
+	KIND_HEADER,	 /* struct str: the name of a header */
+	KIND_DURATION,	 /* int64_t, ms */
+	KIND_SIZE,	 /* size_t, bytes */
+	KIND_COUNT,	 /* uint32_t */
+	KIND_THREADS,	 /* uint32_t; also the word `cores` */
+	KIND_BOOL,	 /* bool */
+	KIND_CHOICE,	 /* int: index into the words of `range` */
+	KIND_METHODS,	 /* settings.protect */
+	KIND_STATUSES,	 /* uint64_t[8] of struct status_classes */
+	KIND_NETWORKS,	 /* settings.trusted_proxies */
+	KIND_ROUTE,	 /* struct action: its method and route */
+	KIND_TEXT,	 /* struct str */
+	KIND_POINTER,	 /* struct str: a JSON pointer */
+	KIND_HEADERS,	 /* struct action: its headers */
+	KIND_FIELDS,	 /* struct field_list */
+	KIND_ITEM,	 /* struct field_list of one, without a name */
+	KIND_VALUE,	 /* const struct json_value * */
+	KIND_VALUES,	 /* struct value_list */
+	KIND_PATTERN,	 /* struct action_field: its pattern */
+	KIND_NUMBER,	 /* const struct json_number * */
+	KIND_SENT,	 /* struct str: the name of a header that the gate itself sends */
+	KIND_STATUS,	 /* uint64_t[8]; a status, or a list of them */
+	KIND_PART,	 /* struct str: a field by name or pointer, or a parameter of the route */
+	KIND_PARTS,	 /* struct text_list of those */
+	KIND_PATHS,	 /* struct text_list */
+	KIND_MEMBER,	 /* struct str: the name of a member of the body */
+	KIND_ANSWER,	 /* struct str: a JSON pointer into an answer; "" is the whole */
+	KIND_QUESTION,	 /* struct str: path and query, with {names} */
+	KIND_CONDITIONS, /* struct rule_response: its failed_when */
+	KIND_LATER,	 /* nothing: known, and not in this build */
 	KIND_COUNT_OF,
 };
 
@@ -53,19 +62,25 @@ struct setting {
 	bool is_required;
 };
 
-extern const struct setting settings_table[];
-extern const size_t settings_table_size;
+/* The settings in the order in which people read about them; NULL past the last one. */
+const struct setting *setting_at(size_t index);
 
-#define UPSTREAM_PREFIX "upstreams.*."
-#define ACTION_PREFIX	"actions.*."
-#define FIELD_PREFIX	"actions.*.fields.*."
+/* Its part about actions, for table.c. */
+extern const struct setting setting_action_rows[];
+extern const size_t setting_action_row_count;
+
+#define UPSTREAM_PREFIX	 "upstreams.*."
+#define ACTION_PREFIX	 "actions.*."
+#define FIELD_PREFIX	 "actions.*.fields.*."
+#define CONDITION_PREFIX "actions.*.failed_when.*."
 
 /* What a setting is part of, and with it the struct that its member is in. */
 enum setting_owner {
-	OWNER_SETTINGS, /* struct settings */
-	OWNER_UPSTREAM, /* struct settings_upstream */
-	OWNER_ACTION,	/* struct action_draft */
-	OWNER_FIELD,	/* struct field_draft */
+	OWNER_SETTINGS,	 /* struct settings */
+	OWNER_UPSTREAM,	 /* struct settings_upstream */
+	OWNER_ACTION,	 /* struct action_draft */
+	OWNER_FIELD,	 /* struct field_draft */
+	OWNER_CONDITION, /* struct condition_draft */
 };
 enum setting_owner setting_owner(const struct setting *setting);
 
@@ -81,22 +96,67 @@ const struct setting *setting_find(struct str path);
 /* Do settings lie below that path ("limits")? */
 bool setting_is_section(struct str path);
 
+/*
+ * Is its value short for one of the settings below it? `downstream_key: Idempotency-Key` and
+ * `downstream_key: {header: Idempotency-Key}` are the same.
+ */
+bool setting_is_short(const struct setting *setting);
+
 struct field_list {
 	struct action_field *fields;
 	size_t count;
 };
+
+struct value_list {
+	const struct json_value **values; /* NULL: not given */
+	size_t count;
+};
+
+struct text_list {
+	struct str *texts;
+	size_t count;
+};
+
+/* What its rules name, before it is known what those names stand for. */
+struct rules_draft {
+	struct text_list unique_by, lock_on;
+	struct str lock_version;
+	int lock_held; /* enum draft_held */
+	struct str budget_of, budget_amount;
+	int budget_if_unknown; /* enum draft_if_unknown */
+	struct str opens_amount;
+	uint32_t probe_as, lookup_as;
+	int dispatch; /* enum draft_dispatch */
+	struct text_list inbox_secrets;
+};
+enum draft_held { DRAFT_HELD_REFUSE, DRAFT_HELD_QUEUE };
+enum draft_if_unknown { DRAFT_UNKNOWN_REFUSE, DRAFT_UNKNOWN_ALLOW };
+enum draft_dispatch { DRAFT_SYNC, DRAFT_OUTBOX };
 
 /* An action as the file says it, before it has been put together. */
 struct action_draft {
 	struct action action;
 	struct str upstream; /* its name; empty: default */
 	struct field_list fields;
-	int unknown_fields;	/* enum draft_unknown */
-	int token_from;		/* enum draft_token */
+	int unknown_fields; /* enum draft_unknown */
+	int token_from;	    /* enum draft_token */
+	struct rules_draft rules;
 	const struct node *key; /* its name in the file; the value is its mapping */
 };
 enum draft_unknown { DRAFT_REFUSE, DRAFT_KEEP };
 enum draft_token { DRAFT_HEADER, DRAFT_BODY };
+
+/* Where the setting of that path ("token.from") stands; else where the action's name does. */
+struct place draft_place(const struct action_draft *draft, const char *path);
+
+/* Does the file say it? */
+bool draft_gives(const struct action_draft *draft, const char *path);
+
+/* Was its value reported? Then nothing is said of what follows from it. */
+bool draft_is_refused(const struct action_draft *draft, const char *path);
+
+/* The file says which fields it has, and they could be read. For actions that are put together. */
+bool draft_knows_fields(const struct action_draft *draft);
 
 /* The same of a field. */
 struct field_draft {
@@ -106,11 +166,19 @@ struct field_draft {
 	int unknown_fields;
 	uint32_t min_length, max_length, min_items, max_items;
 	struct str currency;
+	struct value_list choices;
 	struct field_list fields;
 	const struct node *map; /* its rules in the file */
 	bool is_wrong;
 };
 enum draft_unit { DRAFT_MINOR, DRAFT_MAJOR };
+
+/* One condition of failed_when. */
+struct condition_draft {
+	struct str at;
+	const struct json_value *is;
+	struct value_list in;
+};
 
 /* What happens while settings are being read. */
 struct reading {
@@ -139,6 +207,9 @@ size_t reading_errors(const struct reading *reading);
  */
 int read_map(struct reading *reading, const char *section, void *base, struct node *map);
 
+/* Give every member of `owner` that has a default its default. 0 or FAIL_MEMORY. */
+int read_defaults(struct reading *reading, void *base, enum setting_owner owner);
+
 /* True, and reported, when the same key stands before it in its mapping. */
 bool read_is_duplicate(struct reading *reading, const struct node *map, const struct node *key);
 
@@ -152,12 +223,34 @@ int read_actions(struct reading *reading, struct node *map);
 int value_read_of_action(struct reading *reading, const struct setting *setting, void *member,
 			 struct node *node);
 
+/* In a list: an item that is one value? Else it has been reported. */
+bool read_is_item(struct reading *reading, const struct setting *setting, const struct node *item);
+
+/* In a list: does the same value stand before the item? */
+bool read_is_repeated(const struct node *list, const struct node *item);
+
+/* Of the kinds that only rules of actions have. 0 or FAIL_MEMORY. */
+int value_read_of_rule(struct reading *reading, const struct setting *setting, void *member,
+		       struct node *node);
+
 /* What `node` says as JSON, in the settings' memory. 0, FAIL_MEMORY; else reported. */
 int value_json(struct reading *reading, const struct node *node, struct json_value **out_value);
 
 /* Combinations of one field's rules that cannot be, with its siblings read. 0 or FAIL_MEMORY. */
 int check_field(struct reading *reading, struct field_draft *draft,
 		const struct field_list *beside);
+
+/*
+ * The rules of an action that is put together, token and upstream included: what their names
+ * stand for, combinations that cannot be, and what follows from other settings. 0 or FAIL_MEMORY.
+ */
+int check_rules(struct reading *reading, struct action_draft *draft);
+
+/* Its probe or its look-up, `name`, which the file gives. */
+void check_inquiry(struct reading *reading, struct action_draft *draft, const char *name);
+
+/* Its inbox, which the file gives: secrets are read where files may be. 0 or FAIL_MEMORY. */
+int check_inbox(struct reading *reading, struct action_draft *draft);
 
 /* Put the drafts together as settings->actions, and check them. 0 or FAIL_MEMORY. */
 int check_actions(struct reading *reading);

@@ -12,6 +12,8 @@
 
 #include <arpa/inet.h>
 
+enum { MEMBER_NAME_MAX = 256 };
+
 struct unit {
 	struct str name;
 	int64_t factor;
@@ -450,6 +452,36 @@ int value_method(struct str text, struct value_refusal *out_refusal)
 	return 0;
 }
 
+bool value_is_plain(struct str text)
+{
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.at[i];
+
+		if (c < 0x20 || c == 0x7f)
+			return false;
+	}
+	return text.len > 0;
+}
+
+bool value_is_pointer(struct str text)
+{
+	if (text.len < 2 || text.at[0] != '/' || !value_is_plain(text))
+		return false;
+	for (size_t i = 0; i < text.len; i++) {
+		bool is_last = i + 1 == text.len;
+
+		if (text.at[i] == '~' &&
+		    (is_last || (text.at[i + 1] != '0' && text.at[i + 1] != '1')))
+			return false;
+	}
+	return true;
+}
+
+bool value_is_member(struct str text)
+{
+	return text.len <= MEMBER_NAME_MAX && value_is_plain(text);
+}
+
 int value_header(struct str text, struct value_refusal *out_refusal)
 {
 	static const char *const taken[] = {
@@ -488,4 +520,35 @@ int value_header(struct str text, struct value_refusal *out_refusal)
 		return refuse(out_refusal, "is a header that means something else already",
 			      "choose another, like Idempotency-Key");
 	return 0;
+}
+
+int value_sent_header(struct str text, struct value_refusal *out_refusal)
+{
+	static const char *const written[] = {
+		"Accept",
+		"Accept-Encoding",
+		"Content-Disposition",
+		"Date",
+		"Forwarded",
+		"If-Match",
+		"If-Modified-Since",
+		"If-None-Match",
+		"If-Range",
+		"If-Unmodified-Since",
+		"Max-Forwards",
+		"Range",
+		"User-Agent",
+		"Via",
+		"X-Forwarded-For",
+		"X-Forwarded-Host",
+		"X-Forwarded-Proto",
+		"X-HTTP-Method",
+		"X-HTTP-Method-Override",
+		"X-Method-Override",
+	};
+
+	if (is_one_of(text, written, sizeof(written) / sizeof(written[0])))
+		return refuse(out_refusal, "is a header that means something else already",
+			      "choose the one that the service knows, like Idempotency-Key");
+	return value_header(text, out_refusal);
 }

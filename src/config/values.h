@@ -47,7 +47,20 @@ bool network_has(const struct settings_network *network, bool is_ipv6, const uin
 /* A method in upper case that writes. 0 or VALUE_REFUSED. */
 int value_method(struct str text, struct value_refusal *out_refusal);
 
+/* A JSON pointer to a part of a document, RFC 6901: a slash before each name, ~ only as ~0 and ~1.
+ */
+bool value_is_pointer(struct str text);
+
+/* Not empty, and without control characters. */
+bool value_is_plain(struct str text);
+
+/* What may be the name of a member of a command: 1 to 256 bytes without control characters. */
+bool value_is_member(struct str text);
+
 /* The name of a request header that may hold a token. 0 or VALUE_REFUSED. */
 int value_header(struct str text, struct value_refusal *out_refusal);
+
+/* The name of a header that the gate may send, whatever the request had. 0 or VALUE_REFUSED. */
+int value_sent_header(struct str text, struct value_refusal *out_refusal);
 
 #endif

@@ -17,9 +17,10 @@ enum inquiry_verdict {
 
 /*
  * Judge one answer. A pointer found_at that ends in /0 (or any index) means one of a list: a
- * list of two or more is doubt. With INQUIRY_FOUND *out_found is the value (NULL where the
- * body is not JSON and found_at is the whole) and *out_body its canonical text, in `mem`. *out_why
- * is a constant sentence for the operation's history, always set.
+ * list of two or more is doubt, and so is one that is found itself. What is empty is not found.
+ * With INQUIRY_FOUND *out_found is the value (NULL, and *out_body empty, where the body is not JSON
+ * and found_at is the whole) and *out_body its canonical text, in `mem`. *out_why is a constant
+ * sentence for the operation's history, always set.
  */
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
@@ -27,8 +28,9 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 				   const char **out_why);
 
 /*
- * The pause before try `tries` + 1: `first_ms` doubled with each, at most `max_ms`, then moved by
- * up to a quarter either way by `random`. At least 1.
+ * The pause after `tries` tries, the one that has just ended among them: `first_ms` after the first
+ * (and before any), doubled with each further one, at most `max_ms`, then moved by up to a quarter
+ * either way by `random`. At least 1.
  */
 int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random);
 

@@ -19,8 +19,16 @@ struct response_facts {
 bool response_is_read(const struct action *action);
 
 /*
- * Read a whole body. One that is not JSON (by its media type and by its text), or too deep or
- * too large for `mem`, says nothing: all empty and false. Texts live in `mem`. Never fails.
+ * A body as JSON, by its media type; where that says something else (services often do) or nothing,
+ * an object or array by its text. NULL: it is not JSON, or cannot be read in `mem`.
+ * *out_is_declared is whether its media type says JSON; may be NULL.
+ */
+struct json_value *response_json(struct str content_type, struct str body, struct arena *mem,
+				 bool *out_is_declared);
+
+/*
+ * Read a whole body. One that is not JSON (by response_json()), or too deep or too large for `mem`,
+ * says nothing: all empty and false. Texts live in `mem`. Never fails.
  */
 void response_read(const struct action *action, struct str content_type, struct str body,
 		   struct arena *mem, struct response_facts *out_facts);
@@ -29,7 +37,10 @@ void response_read(const struct action *action, struct str content_type, struct 
 void response_read_value(const struct action *action, struct json_value *value, struct arena *mem,
 			 struct response_facts *out_facts);
 
-/* Is the condition true of `value`? Numbers compare by value. NULL is no value. */
+/*
+ * Is the condition true of `value`? Numbers compare by value; choices are texts, numbers, booleans
+ * or null, nothing with something inside. NULL is no value.
+ */
 bool condition_holds(const struct rule_condition *condition, struct json_value *value);
 
 #endif

@@ -16,7 +16,7 @@
 #include "gate/gate.h"
 
 enum {
-	BACKGROUND_ASKS_MAX = 8,    /* questions to one upstream at once */
+	BACKGROUND_ASKS_MAX = 8,      /* questions to one upstream at once */
 	BACKGROUND_WISHES_MAX = 1024, /* operations that somebody wants to know about now */
 };
 
@@ -29,5 +29,23 @@ void background_poke(struct gate *gate);
  * will be called for it.
  */
 bool background_find_out(struct gate *gate, const struct operation_id *id);
+
+/*
+ * Its life, all from the control thread and as a worker's (gate.h). Open: 0, or a failure, after
+ * which it is to be closed all the same; from then on it may be poked. Start: the thread. Reload:
+ * false while the last one is under way. Drain: take nothing new, finish what runs, then set
+ * gate->is_background_drained. Close: after the store has been closed.
+ */
+int background_open(struct gate *gate);
+int background_start(struct gate *gate);
+bool background_reload(struct gate *gate, struct settings_hold *hold);
+bool background_is_reloading(struct gate *gate);
+void background_drain(struct gate *gate);
+void background_give_up(struct gate *gate);
+void background_stop(struct gate *gate);
+void background_close(struct gate *gate);
+
+/* What it counts; NULL: there is none. Any thread. */
+const struct metrics *background_metrics(const struct gate *gate);
 
 #endif

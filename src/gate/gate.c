@@ -7,7 +7,7 @@
  * reads the configuration again and keeps the old one if the new one is wrong. Whatever ends
  * the process before its operations have, the next gate finds them and calls them unknown.
  */
-#include "gate/gate.h"
+#include "gate/background.h"
 
 #include "base/err.h"
 
@@ -92,7 +92,10 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
-	return open_store(gate, why, why_size);
+	r = open_store(gate, why, why_size);
+	if (r == 0 && background_open(gate) != 0)
+		return explain(why, why_size, FAIL_MEMORY, "out of memory");
+	return r;
 }
 
 static void take_signals(struct gate *gate);
@@ -116,6 +119,8 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 		}
 	}
 	address_format((struct sockaddr *)&address, gate->listen_text);
+	if (background_start(gate) != 0)
+		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
 	janitor_start(gate);
 	take_signals(gate);
 	return 0;
@@ -146,7 +151,7 @@ static bool is_reloading(struct gate *gate)
 		if (atomic_load(&gate->workers[i].is_reloading))
 			return true;
 	}
-	return false;
+	return background_is_reloading(gate);
 }
 
 static void put_in_force(struct gate *gate, struct settings_hold *hold)
@@ -156,6 +161,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	gate->hold = hold;
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
+	require(background_reload(gate, hold));
 	if (gate->on_reload)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
@@ -210,6 +216,7 @@ static void give_up(struct gate *gate)
 	gate->drain_until_ms += DRAIN_GRACE_MS;
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		worker_give_up(&gate->workers[i]);
+	background_give_up(gate);
 }
 
 /* The workers are done. True: and so is the admin listener, which until now has told how it goes.
@@ -231,7 +238,8 @@ static void look_if_drained(struct loop_timer *timer)
 {
 	struct gate *gate = list_entry(timer, struct gate, drain_timer);
 	bool is_over = gate->control.loop.now_ms >= gate->drain_until_ms;
-	bool are_drained = atomic_load(&gate->drained_workers) == gate->worker_count;
+	bool are_drained = atomic_load(&gate->drained_workers) == gate->worker_count &&
+			   atomic_load(&gate->is_background_drained);
 
 	if ((are_drained || (is_over && gate->has_given_up)) && has_said_all(gate)) {
 		loop_stop(&gate->control.loop);
@@ -254,6 +262,7 @@ static void drain(struct gate *gate)
 	waiting_close(&gate->waiting);
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		worker_drain(&gate->workers[i]);
+	background_drain(gate);
 	loop_timer_init(&gate->drain_timer, look_if_drained);
 	loop_timer_start(&gate->control.loop, &gate->drain_timer, DRAIN_LOOK_MS);
 }
@@ -288,9 +297,11 @@ void gate_close(struct gate *gate)
 {
 	for (unsigned i = 0; i < gate->started_workers; i++)
 		worker_stop(&gate->workers[i]);
+	background_stop(gate);
 	if (gate->store)
 		store_close(gate->store);
 	janitor_stop(gate);
+	background_close(gate);
 	if (gate->workers) {
 		for (unsigned i = 0; i < gate->worker_count; i++)
 			worker_free(&gate->workers[i]);

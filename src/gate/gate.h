@@ -1,12 +1,12 @@
 /*
  * The gate: what its threads share, and what each has for itself.
  *
- * One control thread (signals, the admin listener, the janitor) and N workers. A worker is a
- * loop with a listener, its upstream clients and its share of the requests; a request lives
- * and dies on one worker. All of them put commands into one store.
+ * One control thread (signals, the admin listener, the janitor), N workers, and the background
+ * (background.h). A worker is a loop with a listener, its upstream clients and its share of the
+ * requests; a request lives and dies on one worker. All of them put commands into one store.
  *
- * A reload makes a new generation of settings and clients on every worker. Requests go on
- * with the generation they began with; it goes when its last request has gone.
+ * A reload makes a new generation of settings and clients on every one of those loops. Requests go
+ * on with the generation they began with; it goes when its last request has gone.
  */
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 
+struct background;
 struct gate;
 
 /* A loop that can ask the store. */
@@ -100,6 +101,8 @@ struct gate {
 	unsigned worker_count;
 	atomic_bool is_draining;
 	atomic_uint drained_workers;
+	struct background *background; /* see background.h */
+	atomic_bool is_background_drained;
 
 	/* the control thread's */
 	struct station control;

@@ -1,6 +1,6 @@
 /*
- * What a worker counts. Written by its own thread, read by whoever scrapes: relaxed atomics,
- * since each number stands for itself.
+ * What a worker, or the background, counts. Written by its own thread, read by whoever scrapes:
+ * relaxed atomics, since each number stands for itself.
  */
 #ifndef GATE_METRICS_H
 #define GATE_METRICS_H
@@ -18,7 +18,7 @@ struct histogram {
 	_Atomic uint64_t count;
 };
 
-enum { METRICS_PROBLEMS = 64, METRICS_CLASSES = 6 };
+enum { METRICS_PROBLEMS = 64, METRICS_CLASSES = 6, METRICS_VERDICTS = 3 };
 
 struct metrics {
 	_Atomic uint64_t outcomes[OUTCOME_COUNT];    /* protected requests */
@@ -27,6 +27,10 @@ struct metrics {
 	_Atomic uint64_t passed_broken;		     /* broken off before their end */
 	_Atomic uint64_t undelivered;		     /* answers that did not get out */
 	_Atomic uint64_t waiters_refused;	     /* the room was full, or closed */
+	_Atomic uint64_t dispatched[OUTCOME_COUNT];  /* sendings by the dispatcher */
+	_Atomic uint64_t gave_up;		     /* that had failed to arrive too often */
+	_Atomic uint64_t asked[METRICS_VERDICTS];    /* by enum inquiry_verdict */
+	_Atomic uint64_t resent;		     /* unknown ones that were sent once more */
 	struct histogram upstream;		     /* protected calls */
 	struct histogram request;		     /* protected requests as a whole */
 

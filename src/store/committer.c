@@ -62,6 +62,7 @@ static void commit_changes(struct store *store, struct chain *changes);
 static void commit_alone(struct store *store, struct store_command *command);
 static int apply_all(struct store *store, struct chain *changes);
 static void settle_results(struct store *store, struct chain *changes, int r);
+static void forget_result(struct store_command *command);
 static void answer(struct store *store, struct store_command *command);
 static void wake_inboxes(struct store *store);
 
@@ -171,7 +172,7 @@ void store_note(struct store *store, const struct operation_id *id,
 		const struct store_attempt *attempt)
 {
 	size_t text = attempt->agent.len + attempt->task.len + attempt->step.len +
-		      attempt->request_id.len;
+		      attempt->request_id.len + attempt->note.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 
@@ -185,6 +186,7 @@ void store_note(struct store *store, const struct operation_id *id,
 	command->attempt.task = pack(&at, attempt->task);
 	command->attempt.step = pack(&at, attempt->step);
 	command->attempt.request_id = pack(&at, attempt->request_id);
+	command->attempt.note = pack(&at, attempt->note);
 	store_submit(store, command);
 }
 
@@ -406,7 +408,7 @@ static void commit_alone(struct store *store, struct store_command *command)
 	struct chain alone;
 
 	chain_init(&alone);
-	command->record = NULL;
+	forget_result(command);
 	command->did_pick_up = false;
 	chain_append(&alone, command);
 	commit_changes(store, &alone);
@@ -427,6 +429,26 @@ static int apply_all(struct store *store, struct chain *changes)
 	return 0;
 }
 
+/*
+ * Nobody knows whether it was committed. Whoever began a sending must be able to settle what may
+ * have begun: an operation that is running for ever is worse than one that is not found.
+ */
+static bool keeps_result(const struct store_command *command)
+{
+	bool begins = command->kind == STORE_CLAIM || command->kind == STORE_TAKE ||
+		      (command->kind == STORE_MOVE && command->event == EVENT_RESENT);
+
+	return begins && command->result == 0;
+}
+
+static void forget_result(struct store_command *command)
+{
+	command->record = NULL;
+	command->errand_count = 0;
+	command->fence = 0;
+	command->makes_due = false;
+}
+
 static void settle_results(struct store *store, struct chain *changes, int r)
 {
 	uint64_t purged = 0, tombstones = 0;
@@ -434,12 +456,8 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 
 	while ((command = chain_take(changes))) {
 		if (r < 0) {
-			/* Who claimed must be able to settle what may have been committed. */
-			bool may_be_theirs = r == FAIL_UNCERTAIN && command->result == 0 &&
-					     command->kind == STORE_CLAIM;
-
-			if (!may_be_theirs)
-				command->record = NULL;
+			if (r != FAIL_UNCERTAIN || !keeps_result(command))
+				forget_result(command);
 			command->result = r;
 			command->did_pick_up = false;
 		} else if (command->kind == STORE_PURGE) {

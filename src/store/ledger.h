@@ -4,16 +4,26 @@
  *   operation   one row an operation, appended: its key is the first half of the id
  *   answer      the upstream's answers, appended
  *   attempt     clustered by operation; outcome 0 is one under way
- *   token       (hash of account and token) → operation; written in sorted runs, see tokens.h
+ *   token       hash → key: a token's operation, an identity's newest one, a lock, a budget;
+ *               written in sorted runs, see tokens.h
  *   tombstone   tokens whose operation has been forgotten
  *   counter     a few numbers that are true together with the rest of the transaction
+ *   rule        what the rules of its action say of an operation; appended, for those only whose
+ *               key is odd: all others cost nothing for it
+ *   lock        appended when it is first asked for, and kept for ever: its version and its fence
+ *               only grow
+ *   line        (lock, operation): who waits for it
+ *   budget      appended when it is opened
+ *   request     of operations that the gate may have to send by itself, until they have ended
  *
  * An id is a 64-bit key (48 bits of milliseconds, 16 of a counter, strictly increasing,
- * whatever the clock does) and 64 random bits, which are compared when it is looked up.
+ * whatever the clock does) and 64 random bits, which are compared when it is looked up. The
+ * counter's last bit says whether there is a row of `rule`.
  */
 #ifndef STORE_LEDGER_H
 #define STORE_LEDGER_H
 
+#include "core/money.h"
 #include "store/committer.h"
 #include "store/rules.h"
 #include "store/tokens.h"
@@ -31,6 +41,36 @@ enum ledger_statement {
 	SQL_OPERATION_MOVE,
 	SQL_OPERATION_DELETE,
 	SQL_OPERATION_EXPIRED,
+	SQL_OPERATION_DUE_GET,
+	SQL_OPERATION_DUE_PUT,
+	SQL_OPERATION_WAIT,
+	SQL_OPERATION_WAKE,
+	SQL_OPERATION_DUE,
+	SQL_OPERATION_NEXT_DUE,
+	SQL_OPERATION_RETRIES,
+	SQL_RULE_PUT,
+	SQL_RULE_GET,
+	SQL_RULE_FENCE,
+	SQL_RULE_DELETE,
+	SQL_LOCK_PUT,
+	SQL_LOCK_GET,
+	SQL_LOCK_NAME,
+	SQL_LOCK_TAKE,
+	SQL_LOCK_FREE,
+	SQL_LOCKS_HELD,
+	SQL_LOCKS_AWAITED,
+	SQL_LINE_PUT,
+	SQL_LINE_DELETE,
+	SQL_LINE_LIST,
+	SQL_LINE_COUNT,
+	SQL_BUDGET_PUT,
+	SQL_BUDGET_GET,
+	SQL_BUDGET_USE,
+	SQL_BUDGET_EXPIRED,
+	SQL_BUDGET_DELETE,
+	SQL_REQUEST_PUT,
+	SQL_REQUEST_GET,
+	SQL_REQUEST_DELETE,
 	SQL_ANSWER_PUT,
 	SQL_ANSWER_GET,
 	SQL_ANSWER_LENGTH,
@@ -58,9 +98,10 @@ enum ledger_statement {
 
 /* Rows of `counter`. The numbers are stored; 1 to 7 are operations by state. */
 enum ledger_counter {
-	COUNTER_BATCH = 0,   /* transactions so far */
-	COUNTER_INDEXED = 8, /* operations up to this key have their token on disk */
-	COUNTER_LAST_OP = 9, /* the largest key that has been purged or given out */
+	COUNTER_BATCH = 0,    /* transactions so far */
+	COUNTER_INDEXED = 8,  /* operations up to this key have their token on disk */
+	COUNTER_LAST_OP = 9,  /* the largest key that has been purged or given out */
+	COUNTER_WAITING = 10, /* operations that are queued and the dispatcher's */
 };
 
 enum { RANDOMS = 64 };
@@ -85,11 +126,12 @@ struct ledger {
 	struct lapse lapse; /* for what expires */
 	uint32_t doubts;    /* batches of this process of which nobody knows; see claim_epoch() */
 	uint64_t counts[STATE_COUNT], counts_before[STATE_COUNT];
+	uint64_t waiting, waiting_before; /* queued and the dispatcher's */
 	struct tokens tokens;
 	size_t added;	 /* tokens in this transaction */
 	bool has_thawed; /* the frozen run was finished in this transaction */
 
-	struct token_entry forgotten[2 * STORE_PURGE_MAX]; /* by this transaction's purge */
+	struct token_entry forgotten[4 * STORE_PURGE_MAX]; /* by this transaction's purge */
 	size_t forgotten_count;
 
 	int wal_pages;	   /* in the write-ahead log */
@@ -112,6 +154,11 @@ void ledger_free(struct ledger *ledger);
 /* ledger_row.c: statements and rows */
 sqlite3_stmt *ledger_statement(struct ledger *ledger, enum ledger_statement which);
 void bind_str(sqlite3_stmt *statement, int column, struct str text);
+void bind_hash(sqlite3_stmt *statement, int column, const struct hash *hash);
+/* A column's bytes, copied. Sets *is_full where `mem` has no room. */
+struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full);
+void column_hash(sqlite3_stmt *row, int column, struct hash *out_hash);
+void column_currency(sqlite3_stmt *row, int column, char out[4]);
 /* The token's hash in a column. False: what is there is none. */
 bool ledger_column_token(sqlite3_stmt *row, int column, struct token_hash *out_hash);
 /* Run a statement that returns no row. 0, or see engine_kind.apply. */
@@ -120,6 +167,8 @@ int ledger_run(struct ledger *ledger, sqlite3_stmt *statement);
 int ledger_step(struct ledger *ledger, sqlite3_stmt *statement);
 /* The one integer of a query's first row, or `absent`. */
 int ledger_number(struct ledger *ledger, sqlite3_stmt *statement, int64_t absent, int64_t *out);
+/* Run a statement whose one parameter is a key. */
+int ledger_run_on(struct ledger *ledger, enum ledger_statement which, int64_t op);
 void ledger_counter_put(struct ledger *ledger, int counter, int64_t value, int *r);
 
 int64_t id_op(const struct operation_id *id);
@@ -132,15 +181,141 @@ void id_make(int64_t op, int64_t random, struct operation_id *out_id);
  */
 int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
 		struct store_operation **out_record);
+/* The whole id of a key. 0, STORE_ABSENT. */
+int ledger_id_of(struct ledger *ledger, int64_t op, struct operation_id *out_id);
 /* The same, if it has this very id and, unless it is empty, this account. */
 int ledger_read_id(struct ledger *ledger, const struct operation_id *id, struct str account,
 		   struct arena *mem, struct store_operation **out_record);
 int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_operation *record);
 
+/* What the row of `rule` has. */
+enum rule_flag {
+	RULE_IDENTITY = 1,
+	RULE_LOCK = 2,
+	RULE_VERSION = 4,
+	RULE_BUDGET = 8, /* also where nobody has opened it, and it was let through */
+	RULE_OPENS = 16,
+	RULE_DISPATCHED = 32,
+	RULE_REQUEST = 64, /* one was kept */
+};
+
+/* A row of `rule`. */
+struct ledger_rule {
+	unsigned flags;
+	int64_t plain_ms; /* how long it is kept if the gate cancels it */
+	struct hash identity;
+	int64_t until_ms; /* its identity is taken */
+	int64_t lock;	  /* key of the lock */
+	uint64_t fence;	  /* of its last sending */
+	int64_t version;  /* expected */
+	int64_t budget;	  /* key of the one it spends from; 0: none */
+	struct money spends, opens;
+	int64_t budget_ms;
+};
+
+/* A row of `lock`; key 0: there is none yet. */
+struct ledger_lock {
+	int64_t key;
+	uint64_t version, fence;
+	int64_t holder; /* key of the operation; 0: nobody */
+	int64_t since_ms;
+};
+
+/* A row of `budget`; key 0: there is none, or its time is over. */
+struct ledger_budget {
+	int64_t key;
+	struct budget_facts facts;
+};
+
+/* What a claim was judged by, for carrying it out. */
+struct ledger_plan {
+	bool must_wait; /* for its lock */
+	struct ledger_lock lock;
+	struct ledger_budget budget;
+	struct token_hash identity_hash, lock_hash;
+};
+
+/* From one state to another. */
+struct ledger_step {
+	int64_t op;
+	enum operation_state before, next;
+	int64_t now_ms;
+};
+
+/* ledger_rules.c: identities, and all rules together */
+bool op_has_rule(int64_t op);
+bool claim_has_rule(const struct store_command *command);
+/* 0; STORE_ABSENT and *out_rule is zeroed, for one without. */
+int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_rule);
+/* May this claim make an operation? 0, or the outcome that refuses it. Changes nothing. */
+int ledger_judge(struct ledger *ledger, struct store_command *command,
+		 struct ledger_plan *out_plan);
+/* Carry out what ledger_judge() let through, for the operation that has been inserted. */
+int ledger_begin_rules(struct ledger *ledger, struct store_command *command,
+		       const struct ledger_plan *plan);
+/* All that goes with a change of state: lock and line, budget, request, counts. Whose turn has
+ * come is told by command->makes_due. */
+int ledger_follow(struct ledger *ledger, const struct ledger_rule *rule,
+		  const struct ledger_step *step, struct store_command *command);
+/* The rules of an operation that is there, as command->view. */
+int ledger_view(struct ledger *ledger, const struct store_operation *record,
+		const struct ledger_rule *rule, struct store_command *command);
+/* Of a claim that was refused. */
+int ledger_view_claim(struct ledger *ledger, const struct ledger_plan *plan,
+		      struct store_command *command);
+
+/* ledger_lock.c */
+int ledger_read_lock(struct ledger *ledger, int64_t key, struct ledger_lock *out_lock);
+int ledger_find_lock(struct ledger *ledger, const struct hash *hash, struct token_hash *out_index,
+		     struct ledger_lock *out_lock);
+/* Who holds it, or else is first in line, as *out_op; 0: nobody. */
+int ledger_lock_before(struct ledger *ledger, const struct ledger_lock *lock, int64_t *out_op);
+/* A row for it, under the key of the operation that first asks for it. */
+int ledger_add_lock(struct ledger *ledger, const struct store_command *command,
+		    const struct ledger_plan *plan, int64_t op, int64_t since_ms);
+/* It is `op`'s from now on; *out_fence is the new number, which its rule has yet to learn. */
+int ledger_take_lock(struct ledger *ledger, const struct ledger_lock *lock, int64_t op,
+		     int64_t now_ms, uint64_t *out_fence);
+int ledger_put_fence(struct ledger *ledger, int64_t op, uint64_t fence);
+int ledger_free_lock(struct ledger *ledger, int64_t key, int64_t op, bool has_succeeded);
+int ledger_join_line(struct ledger *ledger, int64_t key, int64_t op);
+int ledger_leave_line(struct ledger *ledger, int64_t key, int64_t op);
+/*
+ * Only the first in line is due, and only while nobody holds the lock. `joined` is who has just
+ * come in with a due time of its own; 0: nobody. *out_makes_due where somebody's turn has come.
+ */
+int ledger_order_line(struct ledger *ledger, int64_t key, int64_t joined, int64_t now_ms,
+		      bool *out_makes_due);
+int ledger_release(struct ledger *ledger, struct store_command *command);
+int ledger_locks(struct ledger *ledger, struct store_command *command);
+
+/* ledger_budget.c */
+/* 0, and out_budget->key is 0 where there is none. */
+int ledger_find_budget(struct ledger *ledger, const struct hash *hash, int64_t now_ms,
+		       struct token_hash *out_index, struct ledger_budget *out_budget);
+int ledger_read_budget(struct ledger *ledger, int64_t key, struct ledger_budget *out_budget);
+/* A negative amount gives back. */
+int ledger_use_budget(struct ledger *ledger, int64_t key, int64_t amount);
+/* Does nothing where it is open already. */
+int ledger_open_budget(struct ledger *ledger, const struct hash *hash,
+		       const struct ledger_rule *rule, int64_t now_ms);
+
+/* ledger_errand.c */
+int ledger_take(struct ledger *ledger, struct store_command *command);
+int ledger_due(struct ledger *ledger, struct store_command *command);
+int ledger_postpone(struct ledger *ledger, struct store_command *command);
+/* Is anything due for this take or look? Sets command->due_ms. 1 yes, 0 no, < 0. */
+int ledger_has_errand(struct ledger *ledger, struct store_command *command);
+int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_request *request);
+int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
+			struct store_request *out_request);
+
 /* ledger_claim.c */
 int ledger_claim(struct ledger *ledger, struct store_command *command, bool only_look,
 		 bool *out_changes);
-/* The operation of a token: 0 and *out_op; STORE_ABSENT. */
+/* The next key, odd for an operation with rules. */
+int64_t ledger_next_op(struct ledger *ledger, int64_t now_ms, bool has_rule);
+/* What a token stands for: 0 and *out_op; STORE_ABSENT. */
 int ledger_find_token(struct ledger *ledger, const struct token_hash *hash, int64_t *out_op);
 int ledger_merge(struct ledger *ledger, size_t entries);
 
@@ -155,6 +330,12 @@ int ledger_note(struct ledger *ledger, struct store_command *command);
 int ledger_amend(struct ledger *ledger, struct store_command *command);
 
 /* ledger_change.c */
+/* The operation that is named, as it stands, with its answer. */
+int ledger_read_whole(struct ledger *ledger, const struct store_command *command,
+		      struct store_operation **out_record);
+/* Record an attempt if there is one, as the newest. */
+int ledger_record_attempt(struct ledger *ledger, struct store_operation *record,
+			  const struct store_attempt *attempt);
 int ledger_settle(struct ledger *ledger, struct store_command *command);
 int ledger_move(struct ledger *ledger, struct store_command *command);
 /* Write what record_move() made of a record. */

@@ -28,6 +28,8 @@ int ledger_add_attempt(struct ledger *ledger, int64_t op, uint32_t n, int64_t at
 	bind_str(insert, 7, attempt->step);
 	bind_str(insert, 8, attempt->request_id);
 	sqlite3_bind_int(insert, 9, attempt->delivered);
+	sqlite3_bind_int(insert, 10, (int)attempt->by);
+	bind_str(insert, 11, attempt->note);
 	r = ledger_run(ledger, insert);
 	return r < 0 || n <= STORE_HISTORY_MAX ? r : trim(ledger, op, n);
 }

@@ -11,8 +11,6 @@
 
 static int settle_missed(struct ledger *ledger, struct store_command *command);
 static int write_answer(struct ledger *ledger, int64_t op, const struct store_answer *answer);
-static int record_attempt(struct ledger *ledger, struct store_operation *record,
-			  const struct store_attempt *attempt);
 
 static void bind_str_or_null(sqlite3_stmt *statement, int column, struct str text)
 {
@@ -23,7 +21,7 @@ static void bind_str_or_null(sqlite3_stmt *statement, int column, struct str tex
 }
 
 static int settle_row(struct ledger *ledger, const struct store_command *command,
-		      enum operation_state next, int64_t now_ms, int64_t expires_ms)
+		      enum operation_state next, int64_t now_ms, int64_t due_ms)
 {
 	sqlite3_stmt *settle = ledger_statement(ledger, SQL_OPERATION_SETTLE);
 	const struct store_operation *given = &command->operation;
@@ -36,13 +34,16 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	sqlite3_bind_int(settle, 5, (int)next);
 	sqlite3_bind_int64(settle, 6, now_ms);
 	if (operation_is_terminal(next))
-		sqlite3_bind_int64(settle, 7, expires_ms);
+		sqlite3_bind_int64(settle, 7, time_add(now_ms, record_retention(command, next)));
 	else
 		sqlite3_bind_null(settle, 7);
 	bind_str_or_null(settle, 8, given->reference);
 	bind_str_or_null(settle, 9, given->reason);
 	bind_str_or_null(settle, 10, given->decided_by);
 	bind_str_or_null(settle, 11, given->account);
+	bind_str_or_null(settle, 12, given->resource);
+	sqlite3_bind_int64(settle, 13, due_ms);
+	sqlite3_bind_int(settle, 14, !record_tries_anew(command, next));
 	r = ledger_run(ledger, settle);
 	if (r < 0)
 		return r;
@@ -52,34 +53,41 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 int ledger_settle(struct ledger *ledger, struct store_command *command)
 {
 	struct store_operation *given = &command->operation;
-	int64_t now_ms = env_wall_ms(ledger->env);
-	int64_t expires_ms = time_add(now_ms, command->retention_ms);
-	int64_t op = id_op(&given->id);
-	enum operation_state next;
+	int64_t op = id_op(&given->id), due_ms;
+	struct ledger_step step = {
+		.op = op, .before = STATE_RUNNING, .now_ms = env_wall_ms(ledger->env)};
+	struct ledger_rule rule;
 	int r;
 
-	if (operation_move(STATE_RUNNING, command->event, &next) != 0)
+	command->makes_due = false;
+	if (operation_move(STATE_RUNNING, command->event, &step.next) != 0)
 		return settle_missed(ledger, command);
-	r = settle_row(ledger, command, next, now_ms, expires_ms);
+	r = ledger_read_rule(ledger, op, &rule);
+	if (r < 0)
+		return r;
+	due_ms = record_due(rule.flags & RULE_DISPATCHED, step.next, command->next_ms);
+	r = settle_row(ledger, command, step.next, step.now_ms, due_ms);
 	if (r != 0)
 		return r < 0 ? r : settle_missed(ledger, command);
+	command->makes_due = due_ms && due_ms != INT64_MAX;
 	r = write_answer(ledger, op, &command->answer);
 	if (r == 0)
 		r = ledger_end_attempt(ledger, op, command->attempt_number,
 				       command->attempt.outcome);
+	if (r == 0 && rule.flags)
+		r = ledger_follow(ledger, &rule, &step, command);
 	if (r < 0)
 		return r;
 	ledger->counts[STATE_RUNNING]--;
-	ledger->counts[next]++;
-	given->state = next;
-	given->updated_ms = now_ms;
-	if (operation_is_terminal(next))
-		given->expires_ms = expires_ms;
+	ledger->counts[step.next]++;
+	given->state = step.next;
+	given->updated_ms = step.now_ms;
+	if (operation_is_terminal(step.next))
+		given->expires_ms = time_add(step.now_ms, record_retention(command, step.next));
 	return 0;
 }
 
-/* The operation that is named, as it stands, with its answer. */
-static int read_whole(struct ledger *ledger, const struct store_command *command,
+int ledger_read_whole(struct ledger *ledger, const struct store_command *command,
 		      struct store_operation **out_record)
 {
 	struct store_operation *record;
@@ -99,40 +107,119 @@ static int read_whole(struct ledger *ledger, const struct store_command *command
 /* Where is it, then? */
 static int settle_missed(struct ledger *ledger, struct store_command *command)
 {
-	int r = read_whole(ledger, command, &command->record);
+	int r = ledger_read_whole(ledger, command, &command->record);
 
 	return r == 0 ? STORE_LOST : r;
 }
 
-int ledger_move(struct ledger *ledger, struct store_command *command)
+/* Does one that is sent again still have its lock? One that lost it by force has it back where
+ * nobody else has come; else sending it would make two of them. */
+static int judge_resending(struct ledger *ledger, struct store_command *command,
+			   const struct store_operation *record, const struct ledger_rule *rule,
+			   struct ledger_lock *out_lock)
 {
-	enum operation_state before;
-	struct store_operation *record;
+	int64_t op = id_op(&record->id), before;
+	int r = ledger_read_lock(ledger, rule->lock, out_lock);
+
+	if (r == 0)
+		r = ledger_lock_before(ledger, out_lock, &before);
+	if (r != 0)
+		return r < 0 ? r : fail(FAIL_UNPLANNED);
+	command->fence = rule->fence;
+	if (!before || before == op)
+		return 0;
+	r = ledger_view(ledger, record, rule, command);
+	return r < 0 ? r : STORE_LOCKED;
+}
+
+/* What becomes of the record, and whether it may: 0, STORE_LOST, STORE_LOCKED. */
+static int judge_move(struct ledger *ledger, struct store_command *command,
+		      struct store_operation *record, const struct ledger_rule *rule,
+		      struct ledger_lock *out_lock)
+{
+	uint32_t epoch = claim_epoch(record, ledger->doubts);
+	bool is_sent = command->event == EVENT_RESENT || command->event == EVENT_PICKED_UP;
+	int r = 0;
+
+	if (is_sent && record->state == STATE_UNKNOWN && rule->flags & RULE_LOCK)
+		r = judge_resending(ledger, command, record, rule, out_lock);
+	if (r == 0)
+		r = record_move(record, command, env_wall_ms(ledger->env));
+	if (r == 0 && is_sent)
+		record->epoch = epoch;
+	return r;
+}
+
+/* The lock again, where it had been lost. */
+static int take_again(struct ledger *ledger, struct store_command *command,
+		      const struct ledger_lock *lock, const struct ledger_step *step)
+{
 	int r;
 
-	r = read_whole(ledger, command, &record);
+	if (!lock->key || lock->holder)
+		return 0;
+	r = ledger_take_lock(ledger, lock, step->op, step->now_ms, &command->fence);
+	return r == 0 ? ledger_put_fence(ledger, step->op, command->fence) : r;
+}
+
+static int follow_move(struct ledger *ledger, struct store_command *command,
+		       const struct ledger_rule *rule, const struct ledger_step *step,
+		       struct store_operation *record)
+{
+	sqlite3_stmt *due = ledger_statement(ledger, SQL_OPERATION_DUE_GET);
+	int r;
+
+	if (!rule->flags)
+		return 0;
+	r = ledger_follow(ledger, rule, step, command);
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(due, 1, step->op);
+	return ledger_number(ledger, due, 0, &record->due_ms);
+}
+
+int ledger_move(struct ledger *ledger, struct store_command *command)
+{
+	struct ledger_step step = {.now_ms = env_wall_ms(ledger->env)};
+	struct ledger_lock lock = {0};
+	struct store_operation *record;
+	struct ledger_rule rule;
+	int r;
+
+	command->makes_due = false;
+	command->fence = 0;
+	r = ledger_read_whole(ledger, command, &record);
 	if (r != 0)
 		return r;
-	before = record->state;
 	command->record = record;
-	r = record_move(record, command, env_wall_ms(ledger->env));
+	step.op = id_op(&record->id);
+	step.before = record->state;
+	r = ledger_read_rule(ledger, step.op, &rule);
+	if (r >= 0)
+		r = judge_move(ledger, command, record, &rule, &lock);
 	if (r != 0)
 		return r;
+	step.next = record->state;
+	command->makes_due = record->due_ms && record->due_ms != INT64_MAX;
 	r = ledger_update(ledger, record);
 	if (r == 0)
-		r = write_answer(ledger, id_op(&record->id), &command->answer);
+		r = take_again(ledger, command, &lock, &step);
 	if (r == 0)
-		r = record_attempt(ledger, record, &command->attempt);
+		r = follow_move(ledger, command, &rule, &step, record);
+	if (r == 0)
+		r = write_answer(ledger, step.op, &command->answer);
+	if (r == 0)
+		r = ledger_record_attempt(ledger, record, &command->attempt);
 	if (r < 0)
 		return r;
 	if (command->answer.status)
 		record->answer = command->answer;
-	ledger->counts[before]--;
-	ledger->counts[record->state]++;
+	ledger->counts[step.before]--;
+	ledger->counts[step.next]++;
 	return 0;
 }
 
-static int record_attempt(struct ledger *ledger, struct store_operation *record,
+int ledger_record_attempt(struct ledger *ledger, struct store_operation *record,
 			  const struct store_attempt *attempt)
 {
 	if (!attempt->outcome)
@@ -154,6 +241,10 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record)
 	bind_str(move, 6, record->reference);
 	bind_str(move, 7, record->reason);
 	bind_str(move, 8, record->decided_by);
+	sqlite3_bind_int64(move, 9, record->tries);
+	sqlite3_bind_int64(move, 10, record->sent_ms);
+	sqlite3_bind_int64(move, 11, record->due_ms);
+	bind_str(move, 12, record->resource);
 	return ledger_run(ledger, move);
 }
 

@@ -99,13 +99,15 @@ int ledger_find_token(struct ledger *ledger, const struct token_hash *hash, int6
 	return *out_op ? 0 : STORE_ABSENT;
 }
 
-/* The next key: now, or just after the last one where the clock has not moved on. */
-static int64_t next_op(struct ledger *ledger, int64_t now_ms)
+/* Now, or just after the last one where the clock has not moved on. */
+int64_t ledger_next_op(struct ledger *ledger, int64_t now_ms, bool has_rule)
 {
 	int64_t op = now_ms > 0 ? (int64_t)((uint64_t)now_ms << 16) : 0;
 
 	if (op <= ledger->last_op)
 		op = ledger->last_op + 1;
+	if (op_has_rule(op) != has_rule)
+		op++;
 	ledger->last_op = op;
 	return op;
 }
@@ -163,6 +165,11 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 	sqlite3_bind_int64(insert, 14, record->created_ms);
 	sqlite3_bind_int64(insert, 15, record->updated_ms);
 	sqlite3_bind_int64(insert, 16, record->expires_ms);
+	sqlite3_bind_int(insert, 17, record->is_dispatched);
+	sqlite3_bind_int64(insert, 18, record->tries);
+	sqlite3_bind_int64(insert, 19, record->sent_ms);
+	sqlite3_bind_int64(insert, 20, record->due_ms);
+	bind_str(insert, 21, record->probe);
 	return ledger_run(ledger, insert);
 }
 
@@ -170,24 +177,46 @@ static int insert_operation(struct ledger *ledger, const struct store_operation 
 static int begin_attempt(struct ledger *ledger, struct store_command *command,
 			 struct store_operation *record)
 {
+	struct store_attempt attempt = attempt_of_claim(command, record->state);
+
 	command->attempt_number = ++record->attempts;
 	return ledger_add_attempt(ledger, id_op(&record->id), record->attempts,
-				  attempt_time(&command->attempt, record->created_ms),
-				  &command->attempt);
+				  attempt_time(&attempt, record->created_ms), &attempt);
+}
+
+/* The record of a claim that was let through. */
+static void start(struct ledger *ledger, struct store_command *command,
+		  const struct ledger_plan *plan, int64_t now_ms)
+{
+	struct store_operation *record = &command->operation;
+
+	if (plan->must_wait)
+		record->state = STATE_QUEUED;
+	id_make(ledger_next_op(ledger, now_ms, claim_has_rule(command)), next_random(ledger),
+		&record->id);
+	record_start(record, now_ms, command->retention_ms);
+	if (plan->must_wait)
+		record->due_ms = INT64_MAX;
+	command->makes_due = record->due_ms && !plan->must_wait;
 }
 
 static int claim_new(struct ledger *ledger, struct store_command *command,
 		     const struct token_hash *hash, int64_t now_ms)
 {
 	struct store_operation *record = &command->operation;
+	struct ledger_plan plan = {0};
 	int r;
 
+	command->fence = 0;
 	r = check_retry(ledger, command);
+	if (r == 0 && claim_has_rule(command))
+		r = ledger_judge(ledger, command, &plan);
 	if (r != 0)
 		return r;
-	id_make(next_op(ledger, now_ms), next_random(ledger), &record->id);
-	record_start(record, now_ms, command->retention_ms);
+	start(ledger, command, &plan, now_ms);
 	r = insert_operation(ledger, record, hash);
+	if (r == 0 && claim_has_rule(command))
+		r = ledger_begin_rules(ledger, command, &plan);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
 	if (r < 0)
@@ -198,20 +227,67 @@ static int claim_new(struct ledger *ledger, struct store_command *command,
 	return 0;
 }
 
+/* May a queued one have its lock back? It holds nothing, and waits in no line. */
+static int judge_pick_up(struct ledger *ledger, struct store_command *command,
+			 const struct store_operation *record, const struct ledger_rule *rule,
+			 struct ledger_lock *out_lock)
+{
+	struct store_operation *holder;
+	int64_t before;
+	int r = ledger_read_lock(ledger, rule->lock, out_lock);
+
+	if (r == 0)
+		r = ledger_lock_before(ledger, out_lock, &before);
+	if (r != 0)
+		return r < 0 ? r : fail(FAIL_UNPLANNED);
+	if (before) {
+		r = ledger_read(ledger, before, command->mem, &holder);
+		if (r == 0)
+			r = ledger_count_attempts(ledger, holder);
+		if (r == 0)
+			r = ledger_view(ledger, record, rule, command);
+		if (r != 0)
+			return r < 0 ? r : fail(FAIL_UNPLANNED);
+		command->record = holder;
+		return STORE_LOCKED;
+	}
+	if (!(rule->flags & RULE_VERSION) || version_is(rule->version, out_lock->version))
+		return 0;
+	r = ledger_view(ledger, record, rule, command);
+	return r < 0 ? r : STORE_VERSION;
+}
+
+static int take_back(struct ledger *ledger, struct store_command *command,
+		     const struct ledger_lock *lock, int64_t op, int64_t now_ms)
+{
+	int r = ledger_take_lock(ledger, lock, op, now_ms, &command->fence);
+
+	return r == 0 ? ledger_put_fence(ledger, op, command->fence) : r;
+}
+
 static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 			 struct store_operation *record, int64_t now_ms)
 {
-	enum operation_state before = record->state;
+	enum operation_state before = record->state, next;
+	struct ledger_lock lock = {0};
+	struct ledger_rule rule;
+	int64_t op = id_op(&record->id);
 	int r;
 
-	if (operation_move(before, EVENT_PICKED_UP, &record->state) != 0)
+	command->fence = 0;
+	if (operation_move(before, EVENT_PICKED_UP, &next) != 0)
 		return claim_taken(ledger, command, record);
-	r = ledger_count_attempts(ledger, record);
-	if (r < 0)
+	r = ledger_read_rule(ledger, op, &rule);
+	if (r >= 0)
+		r = ledger_count_attempts(ledger, record);
+	if (r == 0 && rule.flags & RULE_LOCK)
+		r = judge_pick_up(ledger, command, record, &rule, &lock);
+	if (r != 0)
 		return r;
-	record->epoch = claim_epoch(record, ledger->doubts);
-	record->updated_ms = now_ms;
+	record_send(record, ledger->doubts, now_ms);
 	r = ledger_update(ledger, record);
+	if (r == 0 && lock.key)
+		r = take_back(ledger, command, &lock, op, now_ms);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
 	if (r < 0)

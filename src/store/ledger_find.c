@@ -2,10 +2,15 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "core/operation.h"
 
 static int find_by_token(struct ledger *ledger, struct store_command *command,
 			 struct store_operation **out_record);
 static int read_attempts(struct ledger *ledger, struct store_command *command, int64_t op);
+static int read_rules(struct ledger *ledger, struct store_command *command,
+		      const struct store_operation *record);
+static int read_retries(struct ledger *ledger, struct store_command *command,
+			const struct store_operation *record);
 
 int ledger_find(struct ledger *ledger, struct store_command *command)
 {
@@ -24,6 +29,10 @@ int ledger_find(struct ledger *ledger, struct store_command *command)
 	if (r == 0)
 		r = read_attempts(ledger, command, id_op(&record->id));
 	if (r == 0)
+		r = read_rules(ledger, command, record);
+	if (r == 0)
+		r = read_retries(ledger, command, record);
+	if (r == 0)
 		command->record = record;
 	return r;
 }
@@ -40,30 +49,20 @@ static int find_by_token(struct ledger *ledger, struct store_command *command,
 	return r == 0 ? ledger_read(ledger, op, command->mem, out_record) : r;
 }
 
-static struct str copy_column(sqlite3_stmt *row, int column, struct arena *mem, bool *has_room)
-{
-	struct str there, copy;
-
-	there.at = sqlite3_column_blob(row, column);
-	there.len = (size_t)sqlite3_column_bytes(row, column);
-	copy = arena_str(mem, there);
-	if (!copy.at)
-		*has_room = false;
-	return copy;
-}
-
 static bool read_attempt(sqlite3_stmt *row, struct arena *mem, struct store_attempt *attempt)
 {
-	bool has_room = true;
+	bool is_full = false;
 
 	attempt->at_ms = sqlite3_column_int64(row, 0);
 	attempt->outcome = (enum outcome)sqlite3_column_int(row, 1);
-	attempt->agent = copy_column(row, 2, mem, &has_room);
-	attempt->task = copy_column(row, 3, mem, &has_room);
-	attempt->step = copy_column(row, 4, mem, &has_room);
-	attempt->request_id = copy_column(row, 5, mem, &has_room);
+	attempt->agent = column_str(row, 2, mem, &is_full);
+	attempt->task = column_str(row, 3, mem, &is_full);
+	attempt->step = column_str(row, 4, mem, &is_full);
+	attempt->request_id = column_str(row, 5, mem, &is_full);
 	attempt->delivered = sqlite3_column_int(row, 6);
-	return has_room;
+	attempt->by = (enum store_actor)sqlite3_column_int(row, 7);
+	attempt->note = column_str(row, 8, mem, &is_full);
+	return !is_full;
 }
 
 static int read_attempts(struct ledger *ledger, struct store_command *command, int64_t op)
@@ -90,6 +89,48 @@ static int read_attempts(struct ledger *ledger, struct store_command *command, i
 	sqlite3_reset(list);
 	command->attempt_count = count;
 	return 0;
+}
+
+static int read_rules(struct ledger *ledger, struct store_command *command,
+		      const struct store_operation *record)
+{
+	struct ledger_rule rule;
+	int r = ledger_read_rule(ledger, id_op(&record->id), &rule);
+
+	command->view = (struct store_rule_view){0};
+	command->request = (struct store_request){0};
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = ledger_view(ledger, record, &rule, command);
+	if (r == 0 && command->by_id)
+		r = ledger_read_request(ledger, id_op(&record->id), command->mem,
+					&command->request);
+	return r;
+}
+
+/* Those that name it, oldest first. They are of its account: a claim sees to that. */
+static int read_retries(struct ledger *ledger, struct store_command *command,
+			const struct store_operation *record)
+{
+	sqlite3_stmt *list = ledger_statement(ledger, SQL_OPERATION_RETRIES);
+	char text[OPERATION_ID_TEXT + 1];
+	int r;
+
+	command->retry_count = 0;
+	command->retries = NULL;
+	if (!claim_may_retry(record))
+		return 0;
+	command->retries =
+		arena_zalloc(command->mem, STORE_WAITERS_LISTED * sizeof(*command->retries));
+	if (!command->retries)
+		return FAIL_MEMORY;
+	operation_id_write(&record->id, text);
+	sqlite3_bind_text(list, 1, text, OPERATION_ID_TEXT, SQLITE_STATIC);
+	sqlite3_bind_int(list, 2, STORE_WAITERS_LISTED);
+	while ((r = ledger_step(ledger, list)) > 0)
+		id_make(sqlite3_column_int64(list, 0), sqlite3_column_int64(list, 1),
+			&command->retries[command->retry_count++]);
+	return r;
 }
 
 static bool column_is(sqlite3_stmt *row, int column, struct str wanted)

@@ -17,7 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CACHE_KIB = 8192 };
+enum {
+	CACHE_KIB = 8192,
+	ENTRIES_MAX = 3, /* of one key in the index: a token, an identity, a lock */
+};
 
 static int load(struct ledger *ledger);
 static int load_numbers(struct ledger *ledger);
@@ -197,7 +200,7 @@ static int load_key(struct ledger *ledger)
 
 static int load_numbers(struct ledger *ledger)
 {
-	int64_t number, last = 0;
+	int64_t number = 0, last = 0;
 	char sql[80];
 	int r = load_key(ledger);
 
@@ -209,9 +212,14 @@ static int load_numbers(struct ledger *ledger)
 	if (r == 0)
 		r = query_number(ledger, "SELECT value FROM counter WHERE id = 0", &ledger->batch);
 	if (r == 0)
+		r = query_number(ledger, "SELECT value FROM counter WHERE id = 10", &number);
+	ledger->waiting = ledger->waiting_before = r == 0 ? (uint64_t)number : 0;
+	if (r == 0)
 		r = query_number(ledger,
 				 "SELECT max((SELECT max(value) FROM counter WHERE id IN (8, 9)),"
 				 " (SELECT coalesce(max(op), 0) FROM operation),"
+				 " (SELECT coalesce(max(op), 0) FROM lock),"
+				 " (SELECT coalesce(max(op), 0) FROM budget),"
 				 " (SELECT coalesce(max(op), 0) FROM tombstone))",
 				 &last);
 	if (r == 0 && last > ledger->last_op)
@@ -235,14 +243,15 @@ static int load_index(struct ledger *ledger)
 	return r;
 }
 
-/* Make room for another recent token. Both tables are full only after a crash at its worst. */
+/* Make room for what one more key has in the index. Both tables are full only after a crash at its
+ * worst. */
 static int make_room(struct ledger *ledger)
 {
 	int r;
 
 	tokens_freeze_if_full(&ledger->tokens);
 	tokens_begin(&ledger->tokens);
-	if (tokens_has_room(&ledger->tokens, 1))
+	if (tokens_has_room(&ledger->tokens, ENTRIES_MAX))
 		return 0;
 	r = ledger_run(ledger, ledger_statement(ledger, SQL_BEGIN));
 	if (r == 0)
@@ -257,23 +266,46 @@ static int make_room(struct ledger *ledger)
 	return 0;
 }
 
-/* Tokens that the index on disk does not have yet, oldest first. */
+/* What a key is found by: the hash of a token as it is, other hashes under their kind. */
+static bool read_entry(struct ledger *ledger, sqlite3_stmt *row, struct token_hash *out_hash)
+{
+	int kind = sqlite3_column_int(row, 2);
+	struct hash hash;
+
+	if (!kind)
+		return ledger_column_token(row, 1, out_hash);
+	column_hash(row, 1, &hash);
+	tokens_hash_kind(ledger->key, (enum token_kind)kind, &hash, out_hash);
+	return true;
+}
+
+/*
+ * What the index on disk does not have yet, oldest first. The entries of one key are in one run,
+ * since a run is known by its newest key.
+ */
 static int load_recent(struct ledger *ledger)
 {
-	sqlite3_stmt *statement =
-		query(ledger, "WITH since(op) AS (SELECT value FROM counter WHERE id = 8)"
-			      " SELECT op, hash FROM operation WHERE op > (SELECT op FROM since)"
-			      " UNION ALL"
-			      " SELECT op, hash FROM tombstone WHERE op > (SELECT op FROM since)"
-			      " ORDER BY op");
+	sqlite3_stmt *statement = query(
+		ledger,
+		"WITH since(op) AS (SELECT value FROM counter WHERE id = 8)"
+		" SELECT op, hash, 0 FROM operation WHERE op > (SELECT op FROM since)"
+		" UNION ALL SELECT op, hash, 0 FROM tombstone WHERE op > (SELECT op FROM since)"
+		" UNION ALL SELECT op, identity, 1 FROM rule"
+		" WHERE op > (SELECT op FROM since) AND length(identity) > 0"
+		" UNION ALL SELECT op, hash, 2 FROM lock WHERE op > (SELECT op FROM since)"
+		" UNION ALL SELECT op, hash, 3 FROM budget WHERE op > (SELECT op FROM since)"
+		" ORDER BY op");
 	struct token_hash hash;
+	int64_t op, last = 0;
 	int r = statement ? 0 : FAIL_STORE;
 
 	ledger->has_thawed = false;
 	while (r == 0 && (r = ledger_step(ledger, statement)) > 0) {
-		r = make_room(ledger);
-		if (r == 0 && ledger_column_token(statement, 1, &hash))
-			tokens_add(&ledger->tokens, &hash, sqlite3_column_int64(statement, 0));
+		op = sqlite3_column_int64(statement, 0);
+		r = op != last ? make_room(ledger) : 0;
+		last = op;
+		if (r == 0 && read_entry(ledger, statement, &hash))
+			tokens_add(&ledger->tokens, &hash, op);
 	}
 	sqlite3_finalize(statement);
 	tokens_begin(&ledger->tokens);

@@ -6,7 +6,9 @@
  * is walked has only terminal ones, and their state is checked once more.
  *
  * A forgotten operation leaves a tombstone; its token's entry in the index stays and leads
- * to it. Without a tombstone, or when that has had its time, the entry goes.
+ * to it. Without a tombstone, or when that has had its time, the entry goes. The entry of its
+ * identity goes at once: its time is over, or it stands in nobody's way. Budgets whose time is over
+ * are forgotten too; locks never are.
  */
 #include "store/ledger.h"
 
@@ -29,12 +31,13 @@ static int forget_operation(struct ledger *ledger, const struct token_entry *ent
 			    int64_t until_ms, int64_t now_ms);
 static int drop_tombstones(struct ledger *ledger, struct store_command *command, int64_t now_ms,
 			   bool *out_has_more);
+static int drop_budgets(struct ledger *ledger, int64_t now_ms, bool *out_has_more);
 
 int ledger_purge(struct ledger *ledger, struct store_command *command)
 {
 	int64_t now_ms = lapse_now(&ledger->lapse, ledger->env);
 	struct doomed doomed;
-	bool more_tombstones = false;
+	bool more_tombstones = false, more_budgets = false;
 	int r;
 
 	r = find_expired(ledger, now_ms, command->tombstone_ms, &doomed);
@@ -44,8 +47,10 @@ int ledger_purge(struct ledger *ledger, struct store_command *command)
 	command->tombstones = 0;
 	if (r == 0)
 		r = drop_tombstones(ledger, command, now_ms, &more_tombstones);
+	if (r == 0)
+		r = drop_budgets(ledger, now_ms, &more_budgets);
 	ledger_counter_put(ledger, COUNTER_LAST_OP, ledger->last_op, &r);
-	command->has_more = doomed.has_more || more_tombstones;
+	command->has_more = doomed.has_more || more_tombstones || more_budgets;
 	return r;
 }
 
@@ -94,14 +99,6 @@ static int find_expired(struct ledger *ledger, int64_t now_ms, int64_t tombstone
 	return r < 0 ? r : 0;
 }
 
-static int delete_row(struct ledger *ledger, enum ledger_statement which, int64_t op)
-{
-	sqlite3_stmt *statement = ledger_statement(ledger, which);
-
-	sqlite3_bind_int64(statement, 1, op);
-	return ledger_run(ledger, statement);
-}
-
 /* Take the token out of the index, now on disk and after the commit in memory. */
 static int free_token(struct ledger *ledger, const struct token_entry *entry)
 {
@@ -137,17 +134,35 @@ static int count_out(struct ledger *ledger, int64_t op)
 	return 0;
 }
 
+/* What its rules left. Its request went when it ended, its lock is somebody else's. */
+static int forget_rule(struct ledger *ledger, int64_t op)
+{
+	struct token_entry identity = {.op = op};
+	struct ledger_rule rule;
+	int r = ledger_read_rule(ledger, op, &rule);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (rule.flags & RULE_IDENTITY) {
+		tokens_hash_kind(ledger->key, KIND_IDENTITY, &rule.identity, &identity.hash);
+		r = free_token(ledger, &identity);
+	}
+	return r < 0 ? r : ledger_run_on(ledger, SQL_RULE_DELETE, op);
+}
+
 static int forget_operation(struct ledger *ledger, const struct token_entry *entry,
 			    int64_t until_ms, int64_t now_ms)
 {
 	int r = count_out(ledger, entry->op);
 
 	if (r == 0)
-		r = delete_row(ledger, SQL_OPERATION_DELETE, entry->op);
+		r = forget_rule(ledger, entry->op);
 	if (r == 0)
-		r = delete_row(ledger, SQL_ANSWER_DELETE, entry->op);
+		r = ledger_run_on(ledger, SQL_OPERATION_DELETE, entry->op);
 	if (r == 0)
-		r = delete_row(ledger, SQL_ATTEMPT_DELETE, entry->op);
+		r = ledger_run_on(ledger, SQL_ANSWER_DELETE, entry->op);
+	if (r == 0)
+		r = ledger_run_on(ledger, SQL_ATTEMPT_DELETE, entry->op);
 	if (r < 0)
 		return r;
 	return until_ms > now_ms ? leave_tombstone(ledger, entry, until_ms)
@@ -174,10 +189,37 @@ static int drop_tombstones(struct ledger *ledger, struct store_command *command,
 	}
 	sqlite3_reset(expired);
 	for (size_t i = 0; r >= 0 && i < count; i++) {
-		r = delete_row(ledger, SQL_TOMBSTONE_DELETE, entries[i].op);
+		r = ledger_run_on(ledger, SQL_TOMBSTONE_DELETE, entries[i].op);
 		if (r == 0)
 			r = free_token(ledger, &entries[i]);
 	}
 	command->tombstones = count;
+	return r < 0 ? r : 0;
+}
+
+static int drop_budgets(struct ledger *ledger, int64_t now_ms, bool *out_has_more)
+{
+	sqlite3_stmt *expired = ledger_statement(ledger, SQL_BUDGET_EXPIRED);
+	struct token_entry entries[STORE_PURGE_MAX];
+	struct hash hash;
+	size_t count = 0;
+	int r;
+
+	sqlite3_bind_int64(expired, 1, now_ms);
+	sqlite3_bind_int(expired, 2, STORE_PURGE_MAX + 1);
+	while ((r = ledger_step(ledger, expired)) > 0) {
+		*out_has_more = count == STORE_PURGE_MAX;
+		if (*out_has_more)
+			break;
+		entries[count].op = sqlite3_column_int64(expired, 0);
+		column_hash(expired, 1, &hash);
+		tokens_hash_kind(ledger->key, KIND_BUDGET, &hash, &entries[count++].hash);
+	}
+	sqlite3_reset(expired);
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		r = ledger_run_on(ledger, SQL_BUDGET_DELETE, entries[i].op);
+		if (r == 0)
+			r = free_token(ledger, &entries[i]);
+	}
 	return r < 0 ? r : 0;
 }

@@ -14,6 +14,11 @@ void bind_str(sqlite3_stmt *statement, int column, struct str text)
 	sqlite3_bind_text(statement, column, text.len ? text.at : "", (int)text.len, SQLITE_STATIC);
 }
 
+void bind_hash(sqlite3_stmt *statement, int column, const struct hash *hash)
+{
+	sqlite3_bind_blob(statement, column, hash->bytes, HASH_SIZE, SQLITE_STATIC);
+}
+
 /* The disk's fault is everybody's; anything else is laid to the command that met it. */
 static int failure_of(struct ledger *ledger, int rc)
 {
@@ -68,6 +73,14 @@ int ledger_number(struct ledger *ledger, sqlite3_stmt *statement, int64_t absent
 	return 0;
 }
 
+int ledger_run_on(struct ledger *ledger, enum ledger_statement which, int64_t op)
+{
+	sqlite3_stmt *statement = ledger_statement(ledger, which);
+
+	sqlite3_bind_int64(statement, 1, op);
+	return ledger_run(ledger, statement);
+}
+
 void ledger_counter_put(struct ledger *ledger, int counter, int64_t value, int *r)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_COUNTER_PUT);
@@ -120,8 +133,7 @@ void id_make(int64_t op, int64_t random, struct operation_id *out_id)
 	write_u64(out_id->bytes + 8, (uint64_t)random);
 }
 
-/* A column's bytes, copied. Sets *is_full where `mem` has no room. */
-static struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full)
+struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full)
 {
 	struct str there, copy;
 
@@ -135,13 +147,22 @@ static struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, b
 	return copy;
 }
 
-static void column_hash(sqlite3_stmt *row, int column, struct hash *out_hash)
+void column_hash(sqlite3_stmt *row, int column, struct hash *out_hash)
 {
 	const void *bytes = sqlite3_column_blob(row, column);
 
 	*out_hash = (struct hash){0};
 	if (bytes && sqlite3_column_bytes(row, column) == HASH_SIZE)
 		memcpy(out_hash->bytes, bytes, HASH_SIZE);
+}
+
+void column_currency(sqlite3_stmt *row, int column, char out[4])
+{
+	const void *bytes = sqlite3_column_blob(row, column);
+
+	memset(out, 0, 4);
+	if (bytes && sqlite3_column_bytes(row, column) == 3)
+		memcpy(out, bytes, 3);
 }
 
 static bool read_row(sqlite3_stmt *row, int64_t op, struct arena *mem,
@@ -166,6 +187,12 @@ static bool read_row(sqlite3_stmt *row, int64_t op, struct arena *mem,
 	record->reference = column_str(row, 14, mem, &is_full);
 	record->reason = column_str(row, 15, mem, &is_full);
 	record->decided_by = column_str(row, 16, mem, &is_full);
+	record->is_dispatched = sqlite3_column_int(row, 17) != 0;
+	record->tries = (uint32_t)sqlite3_column_int64(row, 18);
+	record->sent_ms = sqlite3_column_int64(row, 19);
+	record->due_ms = sqlite3_column_int64(row, 20);
+	record->probe = column_str(row, 21, mem, &is_full);
+	record->resource = column_str(row, 22, mem, &is_full);
 	return !is_full;
 }
 
@@ -187,6 +214,20 @@ int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
 	if (!has_room)
 		return FAIL_MEMORY;
 	*out_record = record;
+	return 0;
+}
+
+int ledger_id_of(struct ledger *ledger, int64_t op, struct operation_id *out_id)
+{
+	sqlite3_stmt *get = ledger_statement(ledger, SQL_OPERATION_GET);
+	int r;
+
+	sqlite3_bind_int64(get, 1, op);
+	r = ledger_step(ledger, get);
+	if (r <= 0)
+		return r < 0 ? r : STORE_ABSENT;
+	id_make(op, sqlite3_column_int64(get, 0), out_id);
+	sqlite3_reset(get);
 	return 0;
 }
 

@@ -15,7 +15,8 @@ static const char *const migrations[] = {
 	"CREATE TABLE secret(name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;"
 	"INSERT INTO secret VALUES('token_key', randomblob(16));"
 	"CREATE TABLE counter(id INTEGER PRIMARY KEY, value INTEGER NOT NULL);"
-	"INSERT INTO counter VALUES(0,0),(1,0),(2,0),(3,0),(4,0),(5,0),(6,0),(7,0),(8,0),(9,0);"
+	"INSERT INTO counter VALUES(0,0),(1,0),(2,0),(3,0),(4,0),(5,0),(6,0),(7,0),(8,0),(9,0),"
+	"(10,0);"
 	"CREATE TABLE operation("
 	" op INTEGER PRIMARY KEY,"  /* first half of the id */
 	" random INTEGER NOT NULL," /* second half */
@@ -26,9 +27,34 @@ static const char *const migrations[] = {
 	" state INTEGER NOT NULL, epoch INTEGER NOT NULL,"
 	" created_ms INTEGER NOT NULL, updated_ms INTEGER NOT NULL,"
 	" expires_ms INTEGER NOT NULL,"
-	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL);"
+	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL,"
+	" is_dispatched INTEGER NOT NULL, tries INTEGER NOT NULL, sent_ms INTEGER NOT NULL,"
+	" due_ms INTEGER NOT NULL, probe TEXT NOT NULL, resource TEXT NOT NULL);"
 	"CREATE INDEX operation_open ON operation(state) WHERE state < 5;"
 	"CREATE INDEX operation_expiry ON operation(expires_ms) WHERE state > 4;"
+	"CREATE INDEX operation_due ON operation(upstream, state, due_ms) WHERE due_ms <> 0;"
+	"CREATE INDEX operation_retry ON operation(retry_of COLLATE NOCASE)"
+	" WHERE retry_of <> '';"
+	"CREATE TABLE rule(" /* of operations that have any, which their key says */
+	" op INTEGER PRIMARY KEY, flags INTEGER NOT NULL, plain_ms INTEGER NOT NULL,"
+	" identity BLOB NOT NULL, until_ms INTEGER NOT NULL,"
+	" lock INTEGER NOT NULL, fence INTEGER NOT NULL, version INTEGER NOT NULL,"
+	" budget INTEGER NOT NULL, spends INTEGER NOT NULL, currency TEXT NOT NULL,"
+	" opens INTEGER NOT NULL, opens_currency TEXT NOT NULL, budget_ms INTEGER NOT NULL);"
+	"CREATE TABLE lock(" /* its key is the operation's that first asked for it */
+	" op INTEGER PRIMARY KEY, hash BLOB NOT NULL, account TEXT NOT NULL,"
+	" name TEXT NOT NULL, version INTEGER NOT NULL, fence INTEGER NOT NULL,"
+	" holder INTEGER NOT NULL, since_ms INTEGER NOT NULL);"
+	"CREATE TABLE line(" /* who waits for a lock: what is queued and the dispatcher's */
+	" lock INTEGER NOT NULL, op INTEGER NOT NULL, PRIMARY KEY(lock, op)) WITHOUT ROWID;"
+	"CREATE TABLE budget(" /* its key is its own, out of the same sequence */
+	" op INTEGER PRIMARY KEY, hash BLOB NOT NULL, currency TEXT NOT NULL,"
+	" total INTEGER NOT NULL, used INTEGER NOT NULL, until_ms INTEGER NOT NULL);"
+	"CREATE INDEX budget_until ON budget(until_ms) WHERE until_ms < 9223372036854775807;"
+	"CREATE TABLE request("
+	" op INTEGER PRIMARY KEY, method TEXT NOT NULL, target TEXT NOT NULL,"
+	" headers TEXT NOT NULL, has_body INTEGER NOT NULL, body BLOB NOT NULL,"
+	" lookup TEXT NOT NULL);"
 	"CREATE TABLE answer("
 	" op INTEGER PRIMARY KEY, status INTEGER NOT NULL, is_kept INTEGER NOT NULL,"
 	" length INTEGER NOT NULL, digest BLOB NOT NULL,"
@@ -37,6 +63,7 @@ static const char *const migrations[] = {
 	" op INTEGER NOT NULL, n INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
 	" outcome INTEGER NOT NULL, agent TEXT NOT NULL, task TEXT NOT NULL,"
 	" step TEXT NOT NULL, request TEXT NOT NULL, delivered INTEGER NOT NULL,"
+	" actor INTEGER NOT NULL, note TEXT NOT NULL,"
 	" PRIMARY KEY(op, n)) WITHOUT ROWID;"
 	"CREATE INDEX attempt_task ON attempt(task, op) WHERE task <> '';"
 	"CREATE TABLE token(hash BLOB PRIMARY KEY, op INTEGER NOT NULL) WITHOUT ROWID;"
@@ -48,7 +75,12 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
 #define ROW                                                                                        \
 	"random, account, token, fingerprint, method, path, action, upstream, retry_of, state, "   \
-	"epoch, created_ms, updated_ms, expires_ms, reference, reason, decided_by "
+	"epoch, created_ms, updated_ms, expires_ms, reference, reason, decided_by, "               \
+	"is_dispatched, tries, sent_ms, due_ms, probe, resource "
+
+#define RULE                                                                                       \
+	"flags, plain_ms, identity, until_ms, lock, fence, version, budget, spends, currency, "    \
+	"opens, opens_currency, budget_ms "
 
 /* A candidate for a list: what filters look at. */
 #define CANDIDATE "o.op, o.account, o.token, o.state "
@@ -58,17 +90,70 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_OPERATION_INSERT] = "INSERT INTO operation VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
-				 "?10, ?11, ?12, ?13, ?14, ?15, ?16, '', '', '')",
+				 "?10, ?11, ?12, ?13, ?14, ?15, ?16, '', '', '', ?17, ?18, ?19, "
+				 "?20, ?21, '')",
 	[SQL_OPERATION_GET] = "SELECT " ROW "FROM operation WHERE op = ?1",
 	[SQL_OPERATION_SETTLE] =
 		"UPDATE operation SET state = ?5, updated_ms = ?6,"
 		" expires_ms = coalesce(?7, expires_ms), reference = coalesce(?8, reference),"
-		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by)"
+		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by),"
+		" resource = coalesce(?12, resource), due_ms = ?13, tries = tries * ?14"
 		" WHERE op = ?1 AND random = ?2 AND state = ?3 AND epoch = ?4"
 		" AND (?11 IS NULL OR account = ?11)",
 	[SQL_OPERATION_MOVE] =
 		"UPDATE operation SET state = ?2, epoch = ?3, updated_ms = ?4, expires_ms = ?5,"
-		" reference = ?6, reason = ?7, decided_by = ?8 WHERE op = ?1",
+		" reference = ?6, reason = ?7, decided_by = ?8, tries = ?9, sent_ms = ?10,"
+		" due_ms = ?11, resource = ?12 WHERE op = ?1",
+	[SQL_OPERATION_DUE_GET] = "SELECT due_ms FROM operation WHERE op = ?1",
+	[SQL_OPERATION_DUE_PUT] = "UPDATE operation SET due_ms = ?2 WHERE op = ?1",
+	[SQL_OPERATION_WAIT] = "UPDATE operation SET due_ms = 9223372036854775807"
+			       " WHERE op = ?1 AND due_ms <> 9223372036854775807",
+	[SQL_OPERATION_WAKE] = "UPDATE operation SET due_ms = ?2"
+			       " WHERE op = ?1 AND due_ms = 9223372036854775807",
+	[SQL_OPERATION_DUE] =
+		"SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+		" AND state = ?2 AND due_ms <> 0 AND due_ms <= ?3 ORDER BY due_ms, op LIMIT ?4",
+	[SQL_OPERATION_NEXT_DUE] =
+		"SELECT due_ms FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+		" AND state = ?2 AND due_ms <> 0 AND due_ms < 9223372036854775807"
+		" ORDER BY due_ms LIMIT 1",
+	[SQL_OPERATION_RETRIES] =
+		"SELECT op, random FROM operation INDEXED BY operation_retry"
+		" WHERE retry_of = ?1 COLLATE NOCASE AND retry_of <> '' ORDER BY op LIMIT ?2",
+	[SQL_RULE_PUT] = "INSERT INTO rule VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
+			 " ?12, ?13, ?14)",
+	[SQL_RULE_GET] = "SELECT " RULE "FROM rule WHERE op = ?1",
+	[SQL_RULE_FENCE] = "UPDATE rule SET fence = ?2 WHERE op = ?1",
+	[SQL_RULE_DELETE] = "DELETE FROM rule WHERE op = ?1",
+	[SQL_LOCK_PUT] = "INSERT INTO lock VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6, ?7)",
+	[SQL_LOCK_GET] = "SELECT hash, version, fence, holder, since_ms FROM lock WHERE op = ?1",
+	[SQL_LOCK_NAME] = "SELECT name, account FROM lock WHERE op = ?1",
+	[SQL_LOCK_TAKE] = "UPDATE lock SET fence = ?2, holder = ?3, since_ms = ?4 WHERE op = ?1",
+	/* A success counts also where the lock was lost by force: the resource has changed. */
+	[SQL_LOCK_FREE] = "UPDATE lock SET version = version + ?3,"
+			  " holder = CASE holder WHEN ?2 THEN 0 ELSE holder END WHERE op = ?1",
+	[SQL_LOCKS_HELD] =
+		"SELECT l.op, l.account, o.op, o.random, o.state"
+		" FROM operation o INDEXED BY operation_open CROSS JOIN rule r ON r.op = o.op"
+		" CROSS JOIN lock l ON l.op = r.lock"
+		" WHERE o.state = ?1 AND o.state < 5 AND l.holder = o.op",
+	[SQL_LOCKS_AWAITED] = "SELECT DISTINCT w.lock, l.account FROM line w"
+			      " CROSS JOIN lock l ON l.op = w.lock WHERE l.holder = 0",
+	[SQL_LINE_PUT] = "INSERT OR IGNORE INTO line VALUES(?1, ?2)",
+	[SQL_LINE_DELETE] = "DELETE FROM line WHERE lock = ?1 AND op = ?2",
+	[SQL_LINE_LIST] = "SELECT op FROM line WHERE lock = ?1 ORDER BY op LIMIT ?2",
+	[SQL_LINE_COUNT] = "SELECT count(*) FROM line WHERE lock = ?1",
+	[SQL_BUDGET_PUT] = "INSERT INTO budget VALUES(?1, ?2, ?3, ?4, 0, ?5)",
+	[SQL_BUDGET_GET] = "SELECT hash, currency, total, used, until_ms FROM budget WHERE op = ?1",
+	[SQL_BUDGET_USE] = "UPDATE budget SET used = used + ?2 WHERE op = ?1",
+	[SQL_BUDGET_EXPIRED] = "SELECT op, hash FROM budget INDEXED BY budget_until"
+			       " WHERE until_ms <= ?1 AND until_ms < 9223372036854775807"
+			       " ORDER BY until_ms LIMIT ?2",
+	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
+	[SQL_REQUEST_PUT] = "INSERT INTO request VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[SQL_REQUEST_GET] = "SELECT method, target, headers, has_body, body, lookup"
+			    " FROM request WHERE op = ?1",
+	[SQL_REQUEST_DELETE] = "DELETE FROM request WHERE op = ?1",
 	[SQL_OPERATION_DELETE] = "DELETE FROM operation WHERE op = ?1",
 	[SQL_OPERATION_EXPIRED] =
 		"SELECT op, hash, state, expires_ms FROM operation INDEXED BY operation_expiry"
@@ -79,13 +164,14 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
 	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
 	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
-	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+			       " ?10, ?11)",
 	[SQL_ATTEMPT_END] = "UPDATE attempt SET outcome = ?3 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_AMEND] = "UPDATE attempt SET delivered = ?3 WHERE op = ?1 AND n = ?2"
 			      " AND EXISTS(SELECT 1 FROM operation WHERE op = ?1 AND random = ?4)",
 	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
-	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered"
-			     " FROM attempt WHERE op = ?1 ORDER BY n",
+	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered,"
+			     " actor, note FROM attempt WHERE op = ?1 ORDER BY n",
 	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
 	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
 	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",

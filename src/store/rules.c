@@ -7,7 +7,7 @@ enum claim_way claim_way(const struct store_command *claim, const struct store_o
 	if (operation_is_terminal(record->state) && record->expires_ms <= now_ms)
 		return claim_way_tombstone(claim, time_add(record->expires_ms, claim->tombstone_ms),
 					   now_ms);
-	if (claim->may_pick_up && record->state == STATE_QUEUED &&
+	if (claim->may_pick_up && record->state == STATE_QUEUED && !record->is_dispatched &&
 	    hash_equal(&claim->operation.fingerprint, &record->fingerprint))
 		return CLAIM_PICKS_UP;
 	return CLAIM_IS_TAKEN;
@@ -47,6 +47,76 @@ uint32_t claim_epoch(const struct store_operation *record, uint32_t doubts)
 	return record->epoch + 1 + doubts;
 }
 
+bool identity_is_taken(const struct store_operation *record, int64_t until_ms, int64_t now_ms)
+{
+	return !claim_may_retry(record) && until_ms > now_ms;
+}
+
+bool version_is(int64_t expected, uint64_t version)
+{
+	return expected >= 0 && (uint64_t)expected == version;
+}
+
+bool version_may_come(int64_t expected, uint64_t version)
+{
+	return expected >= 0 && (uint64_t)expected >= version;
+}
+
+int budget_judge_spending(const struct budget_facts *budget, const struct money *spends)
+{
+	int64_t left;
+
+	if (memcmp(budget->currency, spends->currency, sizeof(budget->currency)) != 0)
+		return STORE_OTHER_CURRENCY;
+	if (__builtin_sub_overflow(budget->total, budget->used, &left))
+		return STORE_OVER_BUDGET;
+	return spends->minor_units >= 0 && spends->minor_units <= left ? 0 : STORE_OVER_BUDGET;
+}
+
+struct store_attempt attempt_of_claim(const struct store_command *claim, enum operation_state state)
+{
+	struct store_attempt attempt = claim->attempt;
+
+	if (!attempt.outcome && state == STATE_QUEUED)
+		attempt.outcome = OUTCOME_QUEUED;
+	if (!attempt.outcome && state == STATE_AWAITING_APPROVAL)
+		attempt.outcome = OUTCOME_AWAITING_APPROVAL;
+	return attempt;
+}
+
+int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_ms)
+{
+	bool is_the_gates = next == STATE_UNKNOWN || (next == STATE_QUEUED && is_dispatched);
+
+	return is_the_gates ? next_ms : 0;
+}
+
+int64_t record_retention(const struct store_command *command, enum operation_state state)
+{
+	bool is_plain = state == STATE_FAILED || state == STATE_CANCELLED;
+
+	return is_plain && command->plain_retention_ms ? command->plain_retention_ms
+						       : command->retention_ms;
+}
+
+bool record_tries_anew(const struct store_command *command, enum operation_state next)
+{
+	if (next == STATE_UNKNOWN)
+		return command->attempt.by != ACTOR_RECONCILER;
+	return next == STATE_QUEUED && command->event != EVENT_NOT_SENT;
+}
+
+void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms)
+{
+	record->epoch = claim_epoch(record, doubts);
+	record->state = STATE_RUNNING;
+	record->tries++;
+	record->due_ms = 0;
+	record->updated_ms = now_ms;
+	if (!record->sent_ms)
+		record->sent_ms = now_ms;
+}
+
 static void replace_if_given(struct str *text, struct str given)
 {
 	if (given.len)
@@ -66,12 +136,18 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	if (operation_move(record->state, command->event, &next) != 0)
 		return STORE_LOST;
 	record->state = next;
-	if (next == STATE_RUNNING)
+	if (next == STATE_RUNNING) {
 		record->epoch++;
+		record->tries++;
+	}
+	if (record_tries_anew(command, next))
+		record->tries = 0;
+	record->due_ms = record_due(record->is_dispatched, next, command->next_ms);
 	record->updated_ms = now_ms;
 	if (operation_is_terminal(next))
-		record->expires_ms = time_add(now_ms, command->retention_ms);
+		record->expires_ms = time_add(now_ms, record_retention(command, next));
 	replace_if_given(&record->reference, given->reference);
+	replace_if_given(&record->resource, given->resource);
 	replace_if_given(&record->reason, given->reason);
 	replace_if_given(&record->decided_by, given->decided_by);
 	return 0;
@@ -81,8 +157,10 @@ void record_start(struct store_operation *record, int64_t now_ms, int64_t retent
 {
 	if (record->state != STATE_QUEUED && record->state != STATE_AWAITING_APPROVAL)
 		record->state = STATE_RUNNING;
-	record->epoch = record->state == STATE_RUNNING ? 1 : 0;
+	record->epoch = record->tries = record->state == STATE_RUNNING ? 1 : 0;
 	record->attempts = 0;
+	record->sent_ms = record->state == STATE_RUNNING ? now_ms : 0;
+	record->due_ms = record_due(record->is_dispatched, record->state, now_ms);
 	record->created_ms = record->updated_ms = now_ms;
 	record->expires_ms = time_add(now_ms, retention_ms);
 }

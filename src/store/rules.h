@@ -7,10 +7,10 @@
 #include "store/store.h"
 
 enum claim_way {
-	CLAIM_IS_NEW,	  /* nobody has the token: make an operation */
+	CLAIM_IS_NEW,	  /* nobody has the token: make an operation, if its rules let it */
 	CLAIM_IS_TAKEN,	  /* STORE_EXISTS */
 	CLAIM_IS_EXPIRED, /* STORE_EXPIRED */
-	CLAIM_PICKS_UP,	  /* it was queued, and is now ours */
+	CLAIM_PICKS_UP,	  /* it was queued, for whoever sends it, and is now ours */
 };
 
 /* What `claim` meets in the record of its token, as of `now_ms`. */
@@ -54,7 +54,42 @@ struct lapse {
 };
 int64_t lapse_now(struct lapse *lapse, const struct env *env);
 
-/* The state and epoch of a new operation. */
+/* May another operation not have the identity of this one, which it has until `until_ms`? */
+bool identity_is_taken(const struct store_operation *record, int64_t until_ms, int64_t now_ms);
+
+/* Is `expected` the version of a lock that has seen `version` successes? Can it still be? */
+bool version_is(int64_t expected, uint64_t version);
+bool version_may_come(int64_t expected, uint64_t version);
+
+/* A budget, as far as a claim is judged by it. */
+struct budget_facts {
+	char currency[4];
+	int64_t total, used; /* minor units; used is never less than nothing, or more than total */
+};
+/*
+ * May `spends` come from it? 0; STORE_OTHER_CURRENCY; STORE_OVER_BUDGET, as for less than nothing:
+ * given back it would make room that nobody opened.
+ */
+int budget_judge_spending(const struct budget_facts *budget, const struct money *spends);
+
+/* The attempt of a claim, as it is recorded: one that does not send is not under way. */
+struct store_attempt attempt_of_claim(const struct store_command *claim,
+				      enum operation_state state);
+
+/* When the gate sees to a record next, once it is in `next`; see store_command.next_ms. */
+int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_ms);
+
+/* How long one that ends as `state` is kept. */
+int64_t record_retention(const struct store_command *command, enum operation_state state);
+
+/* Do its tries begin to count anew where `command` leads to `next`? They go on while it is sent
+ * again and again, and while the reconciler asks and sends in turns. */
+bool record_tries_anew(const struct store_command *command, enum operation_state next);
+
+/* Picked up for sending: state, epoch, tries and times. `doubts` as for claim_epoch(). */
+void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms);
+
+/* The state, epoch and times of a new operation. */
 void record_start(struct store_operation *record, int64_t now_ms, int64_t retention_ms);
 
 /* When an attempt was: as it says, but not before its operation was. */

@@ -248,7 +248,9 @@ static int sweep_operations(struct ledger *ledger, enum operation_state next)
 {
 	static const char sql[] =
 		"UPDATE operation INDEXED BY operation_open SET state = ?1, updated_ms = ?2,"
-		" reason = ?3 WHERE state = ?4 AND state < 5";
+		" reason = ?3, tries = 0, due_ms = CASE WHEN probe <> '' OR EXISTS"
+		" (SELECT 1 FROM request WHERE request.op = operation.op) THEN ?2 ELSE 0 END"
+		" WHERE state = ?4 AND state < 5";
 	sqlite3_stmt *statement = NULL;
 	int r;
 
@@ -358,6 +360,14 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LIST:
 		r = is_usable(ledger) ? ledger_list(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_LOCKS:
+		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_TAKE:
+	case STORE_DUE:
+		r = is_usable(ledger) ? ledger_has_errand(ledger, command) : FAIL_STORE;
+		changes = r > 0;
+		break;
 	case STORE_COUNT_STATES:
 		memcpy(command->counts, ledger->counts, sizeof(command->counts));
 		r = 0;
@@ -382,6 +392,7 @@ static int engine_begin(struct engine *engine)
 	tokens_freeze_if_full(&ledger->tokens);
 	tokens_begin(&ledger->tokens);
 	memcpy(ledger->counts_before, ledger->counts, sizeof(ledger->counts));
+	ledger->waiting_before = ledger->waiting;
 	ledger->added = 0;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
@@ -410,6 +421,18 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	case STORE_AMEND:
 		r = ledger_amend(ledger, command);
 		break;
+	case STORE_TAKE:
+		r = ledger_take(ledger, command);
+		break;
+	case STORE_DUE:
+		r = ledger_due(ledger, command);
+		break;
+	case STORE_POSTPONE:
+		r = ledger_postpone(ledger, command);
+		break;
+	case STORE_RELEASE:
+		r = ledger_release(ledger, command);
+		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);
 		break;
@@ -432,6 +455,8 @@ static int write_tail(struct ledger *ledger)
 	for (int i = 1; i < STATE_COUNT; i++)
 		if (ledger->counts[i] != ledger->counts_before[i])
 			ledger_counter_put(ledger, i, (int64_t)ledger->counts[i], &r);
+	if (ledger->waiting != ledger->waiting_before)
+		ledger_counter_put(ledger, COUNTER_WAITING, (int64_t)ledger->waiting, &r);
 	ledger_counter_put(ledger, COUNTER_BATCH, ledger->batch + 1, &r);
 	return r;
 }
@@ -487,6 +512,7 @@ static void engine_rollback(struct engine *engine)
 		ledger_run(ledger, ledger_statement(ledger, SQL_ROLLBACK));
 	tokens_undo(&ledger->tokens);
 	memcpy(ledger->counts, ledger->counts_before, sizeof(ledger->counts));
+	ledger->waiting = ledger->waiting_before;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 }

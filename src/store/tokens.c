@@ -64,6 +64,17 @@ void tokens_hash(const uint8_t key[16], struct str account, struct str token,
 	crypto_shorthash_siphashx24(out_hash->bytes, both[0], sizeof(both), key);
 }
 
+/* One byte longer than what tokens_hash() hashes, so that the two never meet. */
+void tokens_hash_kind(const uint8_t key[16], enum token_kind kind, const struct hash *hash,
+		      struct token_hash *out_hash)
+{
+	uint8_t input[1 + HASH_SIZE];
+
+	input[0] = (uint8_t)kind;
+	memcpy(input + 1, hash->bytes, HASH_SIZE);
+	crypto_shorthash_siphashx24(out_hash->bytes, input, sizeof(input), key);
+}
+
 static uint32_t filter_bit(const struct token_hash *hash, int probe)
 {
 	const uint8_t *at = hash->bytes + 4 + 3 * probe;

@@ -1,6 +1,9 @@
 /*
  * The recent tokens, in memory: what keeps random writes off the disk.
  *
+ * The same for other things that are found by a hash: the identities of operations, locks and
+ * budgets. Each stands for a key of the ledger as a token does, and is called a token here.
+ *
  * A token's hash lands anywhere in the index on disk, so writing it at its claim would cost
  * a page of write-ahead log for 24 bytes. Instead a claim adds its token here, and the
  * operation's own row (appended, cheap) is what a restart rebuilds this from. When TOKENS_RUN
@@ -16,6 +19,7 @@
 #ifndef STORE_TOKENS_H
 #define STORE_TOKENS_H
 
+#include "base/hash.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -27,7 +31,7 @@ enum {
 	TOKENS_RUN = 98304,	  /* entries that are merged together: three quarters full */
 	TOKENS_SLOTS = 131072,	  /* of a table: a power of two */
 	TOKENS_SLOT_BITS = 17,	  /* of TOKENS_SLOTS */
-	TOKENS_UNDO_MAX = 1024,	  /* adds in one transaction */
+	TOKENS_UNDO_MAX = 1536,	  /* adds in one transaction: a claim's token, identity, lock */
 	TOKENS_FILTER_BITS = 24,  /* 2^24 bits: 2 MiB */
 	TOKENS_HELD_MAX = 114688, /* entries a table may hold while it waits to be frozen */
 };
@@ -69,6 +73,12 @@ void tokens_clear(struct tokens *tokens);
 /* The hash of (account, token) under the ledger's own key: nobody outside can aim it. */
 void tokens_hash(const uint8_t key[16], struct str account, struct str token,
 		 struct token_hash *out_hash);
+
+/* The same of something else that is found by its hash: never that of a token, or of another
+ * kind. */
+enum token_kind { KIND_IDENTITY = 1, KIND_LOCK = 2, KIND_BUDGET = 3 };
+void tokens_hash_kind(const uint8_t key[16], enum token_kind kind, const struct hash *hash,
+		      struct token_hash *out_hash);
 
 /* Add to the filter what the index on disk holds. */
 void tokens_mark(struct tokens *tokens, const struct token_hash *hash);

@@ -3,6 +3,7 @@
 #include "admin_test.h"
 
 #include "admin/admin.h"
+#include "core/inquiry.h"
 #include "store/store_mem.h"
 
 enum { WORKERS = 2, FAMILIES_MAX = 64, SAMPLES_MAX = 512 };
@@ -355,6 +356,28 @@ static void workers_are_added_up(void **state)
 	atomic_store(&page->gate.waiting.count, 0);
 }
 
+/* The background counts in the same struct as a worker; here a worker stands for it. */
+static void what_the_gate_does_by_itself_is_shown(void **state)
+{
+	struct page *page = *state;
+	struct metrics *metrics = &page->workers[0].metrics;
+
+	metrics_add(&metrics->dispatched[OUTCOME_CREATED], 3);
+	metrics_add(&metrics->dispatched[OUTCOME_NOT_SENT], 4);
+	metrics_add(&metrics->gave_up, 5);
+	metrics_add(&metrics->asked[INQUIRY_FOUND], 6);
+	metrics_add(&metrics->asked[INQUIRY_DOUBT], 7);
+	metrics_add(&metrics->resent, 8);
+	read_page(page);
+	assert_value(page, "counterfoil_dispatched_total", "outcome=\"created\"", 3);
+	assert_value(page, "counterfoil_dispatched_total", "outcome=\"not_sent\"", 4);
+	assert_value(page, "counterfoil_dispatch_given_up_total", "", 5);
+	assert_value(page, "counterfoil_questions_total", "verdict=\"found\"", 6);
+	assert_value(page, "counterfoil_questions_total", "verdict=\"absent\"", 0);
+	assert_value(page, "counterfoil_questions_total", "verdict=\"doubt\"", 7);
+	assert_value(page, "counterfoil_resent_total", "", 8);
+}
+
 /* Each counter of a worker appears under one name of its own. */
 static void every_counter_is_shown_once(void **state)
 {
@@ -419,6 +442,7 @@ int main(void)
 		TEST(a_time_is_counted_in_its_bucket),
 		TEST(a_sum_keeps_its_small_digits),
 		TEST(workers_are_added_up),
+		TEST(what_the_gate_does_by_itself_is_shown),
 		TEST(every_counter_is_shown_once),
 		TEST(problems_are_counted_by_their_slug),
 		TEST(the_problems_fit_into_their_counters),

@@ -196,18 +196,7 @@ static const struct {
 	const char *what, *mend;
 } wrong_actions[] = {
 	{"    sumary: x", 4, 5, "`sumary` in actions.*", "did you mean summary?"},
-	{"    unique: {by: [a]}", 4, 5, "(unique) are not in this build yet", "remove it"},
-	{"    lock: {}", 4, 5, "(lock) are not in this build yet", NULL},
-	{"    budget: {}", 4, 5, "(budget) are not in this build yet", NULL},
-	{"    opens_budget: {}", 4, 5, "(opens_budget) are not in this build yet", NULL},
-	{"    probe: {}", 4, 5, "(probe) are not in this build yet", NULL},
 	{"    approval: {}", 4, 5, "(approval) are not in this build yet", NULL},
-	{"    dispatch: outbox", 4, 5, "(dispatch) is not in this build yet", NULL},
-	{"    downstream_key: a", 4, 5, "(downstream_key) are not in this build yet", NULL},
-	{"    lookup: {}", 4, 5, "(lookup) are not in this build yet", NULL},
-	{"    inbox: {}", 4, 5, "(inbox) are not in this build yet", NULL},
-	{"    response: {}", 4, 5, "(response) are not in this build yet", NULL},
-	{"    failed_when: {}", 4, 5, "(failed_when) are not in this build yet", NULL},
 	{"    upstream: pay", 4, 15, "there is no upstream `pay`", "declare it below upstreams"},
 	{"    summary: 'x {b}'", 4, 14, "names {b}, which is not declared", NULL},
 	{"    summary: 'x {'", 4, 14, "a { without its }", NULL},

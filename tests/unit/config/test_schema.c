@@ -15,6 +15,8 @@
 
 enum { SCHEMA_MEMORY = 4 << 20 };
 
+#define ACTION "/properties/actions/additionalProperties/properties/"
+
 static struct json_value *read_schema(struct arena *mem, char **out_text)
 {
 	struct json_value *schema = NULL;
@@ -30,7 +32,7 @@ static struct json_value *read_schema(struct arena *mem, char **out_text)
 	return schema;
 }
 
-/* "actions.*.fields.*.type" as the pointer to its schema. */
+/* "actions.*.fields.*.type" as the pointer to its schema; conditions are items of a list. */
 static void pointer_of(const char *name, char out[512])
 {
 	static const char field[] = "actions.*.fields.*";
@@ -38,10 +40,15 @@ static void pointer_of(const char *name, char out[512])
 	struct str rest = str_from(is_field ? name + sizeof(field) : name), part;
 	int len = snprintf(out, 512, "%s", is_field ? "/$defs/field" : "");
 
-	while (str_split(&rest, '.', &part))
-		len += snprintf(out + len, 512 - (size_t)len,
-				part.at[0] == '*' ? "/additionalProperties" : "/properties/%.*s",
-				STR_ARG(part));
+	while (str_split(&rest, '.', &part)) {
+		if (part.at[0] != '*')
+			len += snprintf(out + len, 512 - (size_t)len, "/properties/%.*s",
+					STR_ARG(part));
+		else
+			len += snprintf(out + len, 512 - (size_t)len, "%s",
+					strstr(out, "failed_when") ? "/items"
+								   : "/additionalProperties");
+	}
 }
 
 static void every_row_has_its_place(void **state)
@@ -84,8 +91,16 @@ static void it_says_what_values_may_be(void **state)
 	assert_true(found && str_equal(found->string, STR("route")));
 	found = json_at(schema, STR("/$defs/field/additionalProperties"));
 	assert_true(found && found->type == JSON_FALSE);
-	assert_null(json_at(schema, STR("/properties/actions/additionalProperties/properties/"
-					"unique")));
+	assert_null(json_at(schema, STR(ACTION "approval")));
+	found = json_at(schema, STR(ACTION "downstream_key/type/1"));
+	assert_true(found && str_equal(found->string, STR("object")));
+	found = json_at(schema,
+			STR(ACTION "probe/properties/found/properties/status/items/maximum"));
+	assert_true(found && json_number_to_i64(&found->number, &number) && number == 299);
+	found = json_at(schema, STR(ACTION "unique/required/0"));
+	assert_true(found && str_equal(found->string, STR("by")));
+	found = json_at(schema, STR(ACTION "failed_when/items/additionalProperties"));
+	assert_true(found && found->type == JSON_FALSE);
 	arena_fini(&mem);
 	free(text);
 }

@@ -1,0 +1,344 @@
+/*
+ * An errand on its way (see errand.h).
+ *
+ * What cannot be settled is settled again, with pauses, until the store has said yes, or that
+ * somebody else's word counts. Whatever ends the process before that leaves the operation running,
+ * and the next gate calls it unknown: a sending that is in doubt is never taken for one that was
+ * not made.
+ */
+#include "gate/errand.h"
+
+#include "base/err.h"
+#include "core/rule_facts.h"
+#include "core/template.h"
+
+#include <stdio.h>
+
+enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
+
+static void send_it(struct errand *errand);
+static void look_up(struct errand *errand);
+static bool has_lookup(const struct errand *errand);
+static void settle(struct errand *errand);
+
+static struct background *background_of(const struct errand *errand)
+{
+	return errand->lane->background;
+}
+
+static int64_t now_ms(const struct errand *errand)
+{
+	return background_wall_ms(background_of(errand));
+}
+
+static void begin(struct errand *errand)
+{
+	generation_hold(errand->generation);
+	arena_init(&errand->mem, BACKGROUND_ASK_MEMORY);
+}
+
+void errand_start(struct errand *errand)
+{
+	begin(errand);
+	if (!errand->is_resend && has_lookup(errand))
+		look_up(errand);
+	else
+		send_it(errand);
+}
+
+/* The reason lives in `mem` from here on; a text that has no room is left out. */
+static void conclude(struct errand *errand, enum operation_event event, const char *reason)
+{
+	errand->event = event;
+	errand->reason = arena_str(&errand->mem, str_from(reason));
+	settle(errand);
+}
+
+void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
+{
+	begin(errand);
+	errand->next_ms = next_ms;
+	conclude(errand, EVENT_NOT_SENT, reason);
+}
+
+void errand_lose(struct errand *errand, int64_t next_ms, const char *reason)
+{
+	begin(errand);
+	errand->next_ms = next_ms;
+	conclude(errand, EVENT_LOST_SIGHT, reason);
+}
+
+/* Nothing arrived: again a little later, unless that has been said too often. */
+static void not_sent(struct errand *errand, int retry_after_s, const char *why)
+{
+	const struct settings *settings = errand->generation->settings;
+	uint32_t tries = errand->operation->tries ? errand->operation->tries : 1;
+	char text[512];
+
+	if (!plan_gives_up(settings, tries)) {
+		errand->next_ms = plan_retry_ms(settings, tries, retry_after_s, now_ms(errand),
+						background_random(background_of(errand)));
+		conclude(errand, EVENT_NOT_SENT, why);
+		return;
+	}
+	snprintf(text, sizeof(text), "gave up after %u sendings that did not arrive: %s",
+		 (unsigned)tries, why ? why : "the service said that it did not act");
+	metrics_add(&background_of(errand)->metrics.gave_up, 1);
+	conclude(errand, EVENT_REFUSED, text);
+}
+
+/* Look-up: is there one already, whoever made it? */
+
+static bool has_lookup(const struct errand *errand)
+{
+	const struct action *action = errand->policy.action;
+
+	return action && action->lookup.get.len && errand->request->lookup.len;
+}
+
+/* What is there is the answer, as if the service had given it now. */
+static void found(struct errand *errand)
+{
+	const struct action *action = errand->policy.action;
+	struct ask *ask = &errand->ask;
+	struct hasher digest;
+
+	errand->answer = (struct store_answer){
+		.status = action->lookup.found_as,
+		.is_kept = ask->found_body.len <= errand->policy.max_response,
+		.body = ask->found_body,
+		.length = ask->found_body.len,
+	};
+	if (ask->found_type.len)
+		errand->answer.headers = arena_printf(&errand->mem, "Content-Type: %.*s\r\n",
+						      STR_ARG(ask->found_type));
+	hasher_init(&digest);
+	hasher_add(&digest, ask->found_body.at, ask->found_body.len);
+	hasher_end(&digest, &errand->answer.digest);
+	if (ask->found)
+		response_read_value(action, ask->found, &errand->mem, &errand->facts);
+	conclude(errand, errand->facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED, NULL);
+}
+
+static void looked_up(struct ask *ask)
+{
+	struct errand *errand = ask->owner;
+
+	metrics_add(&background_of(errand)->metrics.asked[ask->verdict], 1);
+	switch (ask->verdict) {
+	case INQUIRY_FOUND:
+		found(errand);
+		return;
+	case INQUIRY_ABSENT:
+		send_it(errand);
+		return;
+	case INQUIRY_DOUBT:
+		not_sent(errand, -1, ask->why);
+		return;
+	}
+	unreachable("an inquiry ends one of three ways");
+}
+
+static void look_up(struct errand *errand)
+{
+	struct str target;
+
+	if (template_finish(errand->request->lookup, &errand->operation->id, &errand->mem,
+			    &target) != 0) {
+		not_sent(errand, -1, "there was no memory for its look-up");
+		return;
+	}
+	errand->ask = (struct ask){
+		.inquiry = &errand->policy.action->lookup,
+		.policy = &errand->policy,
+		.target = target,
+		.headers = errand->request->headers,
+		.mem = &errand->mem,
+		.owner = errand,
+		.done = looked_up,
+	};
+	ask_start(errand->generation->clients[errand->policy.upstream], &errand->ask);
+}
+
+/* The sending. */
+
+static void lost_sight(struct errand *errand, const char *why)
+{
+	int64_t pause_ms = policy_first_look_ms(&errand->policy);
+	const struct plan_facts facts = {
+		.policy = &errand->policy,
+		.operation = errand->operation,
+		.request = errand->request,
+		.now_ms = now_ms(errand),
+	};
+
+	if (errand->is_resend)
+		errand->next_ms = plan_next_ms(&facts, background_random(background_of(errand)));
+	else if (pause_ms)
+		errand->next_ms = facts.now_ms + pause_ms;
+	conclude(errand, EVENT_LOST_SIGHT, why);
+}
+
+static void forwarded(struct forward *forward)
+{
+	struct errand *errand = forward->owner;
+	enum operation_event event = forward->event;
+
+	errand->is_forwarded = true;
+	errand->upstream_us = forward->call.duration_us;
+	histogram_add(&background_of(errand)->metrics.upstream, errand->upstream_us);
+	if (errand->is_resend)
+		event = plan_resent(&errand->policy, event, forward->status);
+	switch (event) {
+	case EVENT_NOT_SENT:
+		not_sent(errand, forward->retry_after_s, forward->reason);
+		return;
+	case EVENT_LOST_SIGHT:
+		lost_sight(errand, forward->reason
+					   ? forward->reason
+					   : "the answer to the second sending does not say "
+					     "what became of the first");
+		return;
+	default:
+		conclude(errand, event, forward->reason);
+		return;
+	}
+}
+
+static void send_it(struct errand *errand)
+{
+	const struct store_request *request = errand->request;
+
+	errand->forward = (struct forward){
+		.policy = &errand->policy,
+		.id = errand->operation->id,
+		.fence = errand->fence,
+		.method = request->method,
+		.target = request->target,
+		.headers = request->headers,
+		.body = request->body,
+		.has_body = request->has_body,
+		.mem = &errand->mem,
+		.owner = errand,
+		.done = forwarded,
+	};
+	forward_start(errand->generation->clients[errand->policy.upstream], &errand->forward);
+}
+
+/* Settling. */
+
+static enum outcome outcome_of(const struct errand *errand)
+{
+	switch (errand->event) {
+	case EVENT_SUCCEEDED:
+	case EVENT_REFUSED:
+		if (errand->answer.status)
+			return OUTCOME_REUSED;
+		return errand->is_forwarded && errand->forward.event != EVENT_NOT_SENT
+			       ? OUTCOME_CREATED
+			       : OUTCOME_NOT_SENT;
+	case EVENT_NOT_SENT:
+		return OUTCOME_NOT_SENT;
+	default:
+		return OUTCOME_UNKNOWN;
+	}
+}
+
+/* The event is the errand's own, not the forwarding's: what the look-up found, what was given up.
+ */
+static void fill_own(const struct errand *errand, struct store_command *command)
+{
+	const struct store_operation *operation = errand->operation;
+
+	command->event = errand->event;
+	command->answer = errand->answer;
+	command->retention_ms = errand->policy.retention_ms;
+	command->plain_retention_ms = errand->policy.plain_retention_ms;
+	command->operation.id = operation->id;
+	command->operation.reference = errand->facts.reference;
+	command->operation.resource = errand->facts.resource;
+	if (errand->event != EVENT_NOT_SENT)
+		command->operation.reason = errand->reason;
+	if (errand->event == EVENT_SUCCEEDED && errand->facts.budget_id.len)
+		budget_hash(operation->account, operation->upstream, errand->facts.budget_id,
+			    &command->opens);
+}
+
+static void end(struct errand *errand, bool makes_due)
+{
+	struct background *background = background_of(errand);
+
+	waiting_call(&background->gate->waiting, &errand->operation->id);
+	if (makes_due)
+		background_look(background);
+	ask_fini(&errand->ask);
+	forward_fini(&errand->forward);
+	generation_drop(errand->generation);
+	errand->ended(errand);
+}
+
+static void pause_over(struct loop_timer *timer)
+{
+	settle(list_entry(timer, struct errand, pause));
+}
+
+static void settle_later(struct errand *errand)
+{
+	int64_t ms = errand->pause_ms ? errand->pause_ms * 2 : PAUSE_FIRST_MS;
+
+	errand->is_repeated = true;
+	errand->pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	loop_timer_init(&errand->pause, pause_over);
+	loop_timer_start(&background_of(errand)->station.loop, &errand->pause, errand->pause_ms);
+}
+
+static void settled(struct store_command *command)
+{
+	struct errand *errand = command->owner;
+
+	errand->state = command->operation.state;
+	arena_fini(&errand->command_mem);
+	switch (command->result) {
+	case 0:
+		errand->is_settled = true;
+		end(errand, command->makes_due);
+		return;
+	case STORE_LOST:   /* an uncertain commit had been one after all, or the pick-up none */
+	case STORE_ABSENT: /* the pick-up had been none */
+		if (errand->is_forwarded && !errand->is_repeated)
+			fail(FAIL_UNPLANNED);
+		end(errand, true);
+		return;
+	default:
+		settle_later(errand);
+		return;
+	}
+}
+
+static void settle(struct errand *errand)
+{
+	struct store_command *command = &errand->command;
+
+	errand->outcome = outcome_of(errand);
+	arena_init(&errand->command_mem, BACKGROUND_MEMORY);
+	*command = (struct store_command){
+		.kind = STORE_SETTLE,
+		.mem = &errand->command_mem,
+		.done = settled,
+		.owner = errand,
+		.attempt =
+			{
+				.outcome = errand->outcome,
+				.by = errand->is_resend ? ACTOR_RECONCILER : ACTOR_DISPATCHER,
+				.note = errand->reason,
+			},
+		.attempt_number = errand->attempt_number,
+		.next_ms = errand->next_ms,
+	};
+	if (errand->is_forwarded && errand->forward.event == errand->event)
+		forward_settlement(&errand->forward, errand->operation->account, command);
+	else
+		fill_own(errand, command);
+	command->operation.epoch = errand->epoch;
+	gate_ask(&background_of(errand)->station, command);
+}

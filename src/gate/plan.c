@@ -1,0 +1,128 @@
+/*
+ * Decisions of the dispatcher and the reconciler (see plan.h). Pure.
+ *
+ * Times are the wall clock's, since they outlive the process. `updated_ms` of an unknown operation
+ * is when it became that, and so not before its last sending had ended for the gate; `sent_ms` is
+ * when it was first sent, from which on the service may know its key.
+ */
+#include "gate/plan.h"
+
+#include "core/inquiry.h"
+
+static bool has_probe(const struct plan_facts *facts)
+{
+	const struct action *action = facts->policy->action;
+
+	return action && action->probe.get.len && facts->operation->probe.len;
+}
+
+enum plan_step plan_first(const struct plan_facts *facts)
+{
+	if (has_probe(facts))
+		return PLAN_ASK;
+	return plan_may_resend(facts) ? PLAN_RESEND : PLAN_NOTHING;
+}
+
+/* a + b, without running over. */
+static int64_t later(int64_t a_ms, int64_t b_ms)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
+}
+
+/* How long one sending may take. */
+static int64_t timeout_ms(const struct policy *policy)
+{
+	return policy->timeout_ms ? policy->timeout_ms
+				  : policy->settings->upstreams[policy->upstream].timeout_ms;
+}
+
+/* Until when the service knows the key; 0: it honours none, or nothing was sent that we know of. */
+static int64_t known_until_ms(const struct plan_facts *facts)
+{
+	const struct policy *policy = facts->policy;
+
+	if (!policy_has_downstream_key(policy) || !facts->operation->sent_ms)
+		return 0;
+	return later(facts->operation->sent_ms, policy->downstream_key.for_ms);
+}
+
+bool plan_may_resend(const struct plan_facts *facts)
+{
+	const struct policy *policy = facts->policy;
+
+	if (!facts->request->method.len)
+		return false;
+	if (policy->action && policy->action->is_natural)
+		return true;
+	return later(facts->now_ms, timeout_ms(policy)) < known_until_ms(facts);
+}
+
+bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)
+{
+	*out_from_ms = later(facts->operation->updated_ms, facts->policy->action->probe.settle_ms);
+	return asked_ms >= *out_from_ms;
+}
+
+/* The first pause between two tries, and the time after which there are no more. */
+static void rhythm(const struct plan_facts *facts, int64_t *out_every_ms, int64_t *out_end_ms)
+{
+	if (has_probe(facts)) {
+		const struct rule_inquiry *probe = &facts->policy->action->probe;
+
+		*out_every_ms = probe->every_ms;
+		*out_end_ms = later(facts->operation->updated_ms, probe->give_up_ms);
+		return;
+	}
+	/* Each sending makes it unknown anew: counted from there, it would never end. */
+	*out_every_ms = PLAN_RESEND_MS;
+	*out_end_ms = later(facts->operation->sent_ms, PLAN_GIVE_UP_MS);
+}
+
+int64_t plan_next_ms(const struct plan_facts *facts, uint32_t random)
+{
+	int64_t every_ms, end_ms, next_ms;
+
+	rhythm(facts, &every_ms, &end_ms);
+	if (facts->now_ms >= end_ms)
+		return INT64_MAX;
+	next_ms = later(facts->now_ms,
+			backoff_ms(every_ms, PLAN_PAUSE_MAX_MS, facts->operation->tries, random));
+	return next_ms < end_ms ? next_ms : end_ms;
+}
+
+/* A refusal of the command itself, which the first sending would have met as well. */
+static bool is_of_the_command(int status)
+{
+	return status == 400 || status == 402 || status == 410 || status == 422;
+}
+
+enum operation_event plan_resent(const struct policy *policy, enum operation_event event,
+				 int status)
+{
+	bool is_natural = policy->action && policy->action->is_natural;
+	bool is_replay = policy_has_downstream_key(policy) && !is_natural;
+
+	if (event == EVENT_SUCCEEDED)
+		return event;
+	/* A success by its status whose text says that it failed is the first one's, told again. */
+	if (event == EVENT_REFUSED && is_replay && (status < 400 || is_of_the_command(status)))
+		return event;
+	return EVENT_LOST_SIGHT;
+}
+
+bool plan_gives_up(const struct settings *settings, uint32_t tries)
+{
+	return tries >= settings->outbox.attempts;
+}
+
+int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,
+		      int64_t now_ms, uint32_t random)
+{
+	int64_t pause_ms = backoff_ms(settings->outbox.first_pause_ms,
+				      settings->outbox.max_pause_ms, tries, random);
+	int64_t asked_ms = retry_after_s > 0 ? (int64_t)retry_after_s * 1000 : 0;
+
+	return later(now_ms, pause_ms > asked_ms ? pause_ms : asked_ms);
+}

@@ -1,0 +1,313 @@
+/*
+ * What the gate sees to by itself: operations that are due, and the requests they are sent with.
+ *
+ * Taking is picking up: state, lock, attempt and epoch in one transaction, before a byte leaves.
+ * Where nobody knows whether it was committed, whoever took has the errands nevertheless: it does
+ * not send them, and settles each as not sent until it is certain. An epoch is never given twice
+ * (claim_epoch()), so this cannot end somebody else's sending.
+ *
+ * Looking leases: an unknown operation that has been handed out is not due again for LEASE_MS,
+ * unless whoever has it says otherwise. If it dies, that is how long the operation is left alone.
+ */
+#include "store/ledger.h"
+
+#include "base/err.h"
+
+#include <stdio.h>
+
+enum { LEASE_MS = 60 * 1000 };
+
+/* 1: it is an errand; 0: it is none; < 0. */
+static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
+		    int64_t now_ms, struct store_errand *errand);
+
+int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_request *request)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_REQUEST_PUT);
+
+	require(request->body.len <= INT32_MAX);
+	sqlite3_bind_int64(put, 1, op);
+	bind_str(put, 2, request->method);
+	bind_str(put, 3, request->target);
+	bind_str(put, 4, request->headers);
+	sqlite3_bind_int(put, 5, request->has_body);
+	sqlite3_bind_blob(put, 6, request->body.len ? request->body.at : "", (int)request->body.len,
+			  SQLITE_STATIC);
+	bind_str(put, 7, request->lookup);
+	return ledger_run(ledger, put);
+}
+
+/* None is no failure: *out_request is zeroed. */
+int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
+			struct store_request *out_request)
+{
+	sqlite3_stmt *get = ledger_statement(ledger, SQL_REQUEST_GET);
+	bool is_full = false;
+	int r = 0;
+
+	*out_request = (struct store_request){0};
+	if (op_has_rule(op)) {
+		sqlite3_bind_int64(get, 1, op);
+		r = ledger_step(ledger, get);
+	}
+	if (r <= 0)
+		return r;
+	out_request->method = column_str(get, 0, mem, &is_full);
+	out_request->target = column_str(get, 1, mem, &is_full);
+	out_request->headers = column_str(get, 2, mem, &is_full);
+	out_request->has_body = sqlite3_column_int(get, 3) != 0;
+	out_request->body = column_str(get, 4, mem, &is_full);
+	out_request->lookup = column_str(get, 5, mem, &is_full);
+	sqlite3_reset(get);
+	return is_full ? FAIL_MEMORY : 0;
+}
+
+static enum operation_state wanted_state(const struct store_command *command)
+{
+	return command->kind == STORE_TAKE ? STATE_QUEUED : STATE_UNKNOWN;
+}
+
+static int read_next_due(struct ledger *ledger, struct store_command *command)
+{
+	sqlite3_stmt *next = ledger_statement(ledger, SQL_OPERATION_NEXT_DUE);
+
+	bind_str(next, 1, command->operation.upstream);
+	sqlite3_bind_int(next, 2, (int)wanted_state(command));
+	return ledger_number(ledger, next, 0, &command->due_ms);
+}
+
+int ledger_has_errand(struct ledger *ledger, struct store_command *command)
+{
+	int r = read_next_due(ledger, command);
+
+	command->errand_count = 0;
+	if (r < 0)
+		return r;
+	return command->due_ms && command->due_ms <= env_wall_ms(ledger->env);
+}
+
+/* Their keys, longest due first, before any of them is changed. */
+static int read_due(struct ledger *ledger, const struct store_command *command, int64_t now_ms,
+		    int64_t *out_ops, size_t *out_count)
+{
+	sqlite3_stmt *due = ledger_statement(ledger, SQL_OPERATION_DUE);
+	int r;
+
+	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
+	*out_count = 0;
+	bind_str(due, 1, command->operation.upstream);
+	sqlite3_bind_int(due, 2, (int)wanted_state(command));
+	sqlite3_bind_int64(due, 3, now_ms);
+	sqlite3_bind_int64(due, 4, (int64_t)command->limit);
+	while ((r = ledger_step(ledger, due)) > 0)
+		out_ops[(*out_count)++] = sqlite3_column_int64(due, 0);
+	return r;
+}
+
+/* What its owner needs of it. All texts are read before anything is changed, so that an arena
+ * which has no room leaves the operation as it is. */
+static int fill_errand(struct ledger *ledger, struct store_command *command, int64_t op,
+		       struct ledger_rule *out_rule, struct store_errand *errand)
+{
+	struct store_operation *record;
+	int r = ledger_read_rule(ledger, op, out_rule);
+
+	*errand = (struct store_errand){0};
+	if (r >= 0)
+		r = ledger_read(ledger, op, command->mem, &record);
+	if (r == 0)
+		r = ledger_count_attempts(ledger, record);
+	if (r == 0)
+		r = ledger_read_request(ledger, op, command->mem, &errand->request);
+	if (r != 0)
+		return r < 0 ? r : fail(FAIL_UNPLANNED);
+	errand->operation = *record;
+	errand->fence = out_rule->fence;
+	return 0;
+}
+
+typedef int errand_maker(struct ledger *ledger, struct store_command *command, int64_t op,
+			 int64_t now_ms, struct store_errand *errand);
+
+/* Make errands of what is due, as many as there is memory for: the rest is still due. */
+static int make_errands(struct ledger *ledger, struct store_command *command, errand_maker *make)
+{
+	int64_t ops[STORE_ERRANDS_MAX], now_ms = env_wall_ms(ledger->env);
+	size_t count = 0, seen = 0;
+	int r;
+
+	command->errand_count = 0;
+	command->makes_due = false;
+	command->errands = arena_zalloc(command->mem, command->limit * sizeof(*command->errands));
+	if (!command->errands)
+		return FAIL_MEMORY;
+	r = read_due(ledger, command, now_ms, ops, &count);
+	while (r >= 0 && seen < count) {
+		r = make(ledger, command, ops[seen++], now_ms,
+			 &command->errands[command->errand_count]);
+		if (r > 0)
+			command->errand_count++;
+	}
+	if (r == FAIL_MEMORY && seen > 1)
+		r = 0;
+	return r < 0 ? r : read_next_due(ledger, command);
+}
+
+int ledger_take(struct ledger *ledger, struct store_command *command)
+{
+	return make_errands(ledger, command, take_one);
+}
+
+static int put_due(struct ledger *ledger, int64_t op, int64_t due_ms)
+{
+	sqlite3_stmt *put = ledger_statement(ledger, SQL_OPERATION_DUE_PUT);
+
+	sqlite3_bind_int64(put, 1, op);
+	sqlite3_bind_int64(put, 2, due_ms);
+	return ledger_run(ledger, put);
+}
+
+static int lease_one(struct ledger *ledger, struct store_command *command, int64_t op,
+		     int64_t now_ms, struct store_errand *errand)
+{
+	int64_t until_ms = time_add(now_ms, LEASE_MS);
+	struct ledger_rule rule;
+	int r = fill_errand(ledger, command, op, &rule, errand);
+
+	if (r == 0)
+		r = put_due(ledger, op, until_ms);
+	errand->operation.due_ms = until_ms;
+	return r < 0 ? r : 1;
+}
+
+int ledger_due(struct ledger *ledger, struct store_command *command)
+{
+	return make_errands(ledger, command, lease_one);
+}
+
+/* The state changes, and with it everything that hangs on it. */
+static int change_state(struct ledger *ledger, struct store_command *command,
+			const struct store_operation *record, const struct ledger_rule *rule,
+			int64_t now_ms)
+{
+	const struct ledger_step step = {.op = id_op(&record->id),
+					 .before = STATE_QUEUED,
+					 .next = record->state,
+					 .now_ms = now_ms};
+	int r = ledger_update(ledger, record);
+
+	if (r == 0)
+		r = ledger_follow(ledger, rule, &step, command);
+	ledger->counts[step.before]--;
+	ledger->counts[step.next]++;
+	return r;
+}
+
+/* The resource has changed since its caller looked: sending it now would be a surprise. */
+static int cancel_outdated(struct ledger *ledger, struct store_command *command,
+			   struct store_operation *record, const struct ledger_rule *rule,
+			   const struct ledger_lock *lock, int64_t now_ms)
+{
+	char reason[160];
+
+	snprintf(reason, sizeof(reason),
+		 "it expected version %lld of what its lock guards, which was at version %llu when "
+		 "its turn came",
+		 (long long)rule->version, (unsigned long long)lock->version);
+	if (operation_move(record->state, EVENT_CANCELLED, &record->state) != 0)
+		return fail(FAIL_UNPLANNED);
+	record->updated_ms = now_ms;
+	record->expires_ms = time_add(now_ms, rule->plain_ms);
+	record->due_ms = 0;
+	record->reason = str_from(reason);
+	record->decided_by = STR("gate");
+	return change_state(ledger, command, record, rule, now_ms);
+}
+
+/* Is it this one's turn? 1 yes; 0 no, and it waits on; < 0. */
+static int has_turn(struct ledger *ledger, const struct ledger_rule *rule, int64_t op,
+		    struct ledger_lock *out_lock)
+{
+	int64_t before;
+	int r = ledger_read_lock(ledger, rule->lock, out_lock);
+
+	if (r == 0)
+		r = ledger_lock_before(ledger, out_lock, &before);
+	if (r != 0)
+		return r < 0 ? r : fail(FAIL_UNPLANNED);
+	if (before == op)
+		return 1;
+	return put_due(ledger, op, INT64_MAX);
+}
+
+static int begin_sending(struct ledger *ledger, struct store_command *command,
+			 const struct ledger_rule *rule, const struct ledger_lock *lock,
+			 int64_t now_ms, struct store_errand *errand)
+{
+	struct store_operation *record = &errand->operation;
+	int64_t op = id_op(&record->id);
+	int r = 0;
+
+	record_send(record, ledger->doubts, now_ms);
+	if (lock->key)
+		r = ledger_take_lock(ledger, lock, op, now_ms, &errand->fence);
+	if (r == 0 && lock->key)
+		r = ledger_put_fence(ledger, op, errand->fence);
+	if (r == 0)
+		r = change_state(ledger, command, record, rule, now_ms);
+	errand->attempt_number = ++record->attempts;
+	if (r == 0)
+		r = ledger_add_attempt(ledger, op, record->attempts,
+				       attempt_time(&command->attempt, record->created_ms),
+				       &command->attempt);
+	return r;
+}
+
+static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
+		    int64_t now_ms, struct store_errand *errand)
+{
+	struct ledger_lock lock = {0};
+	struct ledger_rule rule;
+	int r = fill_errand(ledger, command, op, &rule, errand);
+
+	if (r < 0)
+		return r;
+	if (errand->operation.state != STATE_QUEUED || !errand->operation.is_dispatched)
+		return put_due(ledger, op, 0);
+	if (rule.flags & RULE_LOCK) {
+		r = has_turn(ledger, &rule, op, &lock);
+		if (r <= 0)
+			return r;
+	}
+	if (rule.flags & RULE_VERSION && !version_is(rule.version, lock.version))
+		return cancel_outdated(ledger, command, &errand->operation, &rule, &lock, now_ms);
+	r = begin_sending(ledger, command, &rule, &lock, now_ms, errand);
+	return r < 0 ? r : 1;
+}
+
+/* A waiter's time is not its own: its turn comes. */
+static bool may_postpone(const struct store_operation *record)
+{
+	if (record->state == STATE_UNKNOWN)
+		return true;
+	return record->state == STATE_QUEUED && record->is_dispatched &&
+	       record->due_ms != INT64_MAX;
+}
+
+int ledger_postpone(struct ledger *ledger, struct store_command *command)
+{
+	struct store_operation *record;
+	int r = ledger_read_whole(ledger, command, &record);
+
+	command->makes_due = false;
+	if (r != 0)
+		return r;
+	command->record = record;
+	if (!may_postpone(record))
+		return STORE_LOST;
+	record->due_ms = command->next_ms;
+	record->tries += record->state == STATE_UNKNOWN;
+	command->makes_due = record->due_ms && record->due_ms != INT64_MAX;
+	r = ledger_update(ledger, record);
+	return r < 0 ? r : ledger_record_attempt(ledger, record, &command->attempt);
+}

@@ -1,0 +1,199 @@
+/*
+ * "Found" and "absent" need what the declaration names; everything else is doubt. Pauses between
+ * two questions grow and stay within their bounds.
+ */
+#include "core/inquiry.h"
+
+#include "base/err.h"
+#undef fail /* cmocka has one too */
+#include "declare.h"
+
+enum { MEMORY_MAX = 1 << 20 };
+
+static const char *const verdicts[] = {"found", "absent", "doubt"};
+
+/* The statuses are 200 for found, and 200 or 404 for absent. */
+struct asking {
+	const char *at;
+	const char *empty; /* NULL: the status is enough */
+	int absent;
+};
+
+static struct rule_inquiry inquiry_of(const struct asking *asking)
+{
+	struct rule_inquiry inquiry = {
+		.get = STR("/p"),
+		.found_at = str_from(asking->at),
+		.absent_empty = str_from(asking->empty),
+		.has_absent_empty = asking->empty != NULL,
+	};
+
+	status_class_add(inquiry.found, 200);
+	if (asking->absent)
+		status_class_add(inquiry.absent, asking->absent);
+	return inquiry;
+}
+
+static void check_as(const struct asking *asking, int status, const char *type, const char *body,
+		     enum inquiry_verdict expected, const char *found)
+{
+	const struct rule_inquiry inquiry = inquiry_of(asking);
+	struct str text = str_of(NULL, 0);
+	struct json_value *value = NULL;
+	enum inquiry_verdict verdict;
+	const char *why = NULL;
+	struct arena mem;
+
+	arena_init(&mem, MEMORY_MAX);
+	verdict = inquiry_judge(&inquiry, status, str_from(type), str_from(body), &mem, &value,
+				&text, &why);
+	if (verdict != expected)
+		fail_msg("%d %s: %s: %s", status, body, verdicts[verdict], why);
+	assert_true(why && strlen(why) > 0);
+	if (!str_equal(text, str_from(found)))
+		fail_msg("%d %s: %.*s", status, body, STR_ARG(text));
+	assert_int_equal(value != NULL, found != NULL && *found);
+	arena_fini(&mem);
+}
+
+static void check(const struct asking *asking, int status, const char *body,
+		  enum inquiry_verdict expected, const char *found)
+{
+	check_as(asking, status, "application/json", body, expected, found);
+}
+
+static void test_one_of_a_list(void **state)
+{
+	static const struct asking list = {"/data/0", "/data", 200};
+
+	check(&list, 200, "{\"data\":[{\"b\":1.0,\"a\":2}]}", INQUIRY_FOUND, "{\"a\":2,\"b\":1}");
+	check(&list, 200, "{\"data\":[]}", INQUIRY_ABSENT, NULL);
+	check(&list, 200, "{\"data\":null}", INQUIRY_ABSENT, NULL);
+	check(&list, 200, "{}", INQUIRY_ABSENT, NULL);
+	check(&list, 200, "{\"data\":[{\"a\":1},{\"a\":2}]}", INQUIRY_DOUBT, NULL);
+	check(&list, 200, "{\"data\":[null]}", INQUIRY_DOUBT, NULL);
+	check(&list, 200, "{\"data\":{\"0\":{\"a\":1}}}", INQUIRY_FOUND, "{\"a\":1}");
+	check(&list, 404, "{\"data\":[]}", INQUIRY_DOUBT, NULL);
+	check(&list, 500, "", INQUIRY_DOUBT, NULL);
+	check(&list, 0, "", INQUIRY_DOUBT, NULL);
+}
+
+static void test_what_cannot_be_read_is_doubt(void **state)
+{
+	static const struct asking list = {"/data/0", "/data", 200};
+
+	check(&list, 200, "", INQUIRY_DOUBT, NULL);
+	check(&list, 200, "{\"data\":[", INQUIRY_DOUBT, NULL);
+	check(&list, 200, "\"maintenance\"", INQUIRY_DOUBT, NULL);
+	check(&list, 200, "0", INQUIRY_DOUBT, NULL);
+	check_as(&list, 200, "text/html", "<html>", INQUIRY_DOUBT, NULL);
+	check_as(&list, 200, "text/html", "{\"data\":[7]}", INQUIRY_FOUND, "7");
+}
+
+static void test_whole_answers(void **state)
+{
+	static const struct asking one = {"", NULL, 404};
+
+	check(&one, 200, "{\"a\":1}", INQUIRY_FOUND, "{\"a\":1}");
+	check(&one, 404, "{\"error\":1}", INQUIRY_ABSENT, NULL);
+	check(&one, 404, "half {", INQUIRY_ABSENT, NULL);
+	check(&one, 200, "[]", INQUIRY_DOUBT, NULL);
+	check(&one, 200, "{}", INQUIRY_DOUBT, NULL);
+	check(&one, 200, "[1,2]", INQUIRY_DOUBT, NULL);
+	check(&one, 200, "[1]", INQUIRY_FOUND, "[1]");
+	check(&one, 200, "{\"a\":", INQUIRY_DOUBT, NULL);
+	check(&one, 403, "", INQUIRY_DOUBT, NULL);
+	check_as(&one, 200, "text/plain", "it is there", INQUIRY_FOUND, "");
+	check_as(&one, 200, "", "", INQUIRY_FOUND, "");
+}
+
+static void test_both_at_once_is_doubt(void **state)
+{
+	static const struct asking whole = {"", "/data", 200}, always = {"", NULL, 200};
+	static const struct asking shown = {"/data/0", NULL, 200};
+
+	check(&whole, 200, "{\"data\":[1]}", INQUIRY_FOUND, "{\"data\":[1]}");
+	check(&whole, 200, "{\"data\":[],\"n\":0}", INQUIRY_DOUBT, NULL);
+	check_as(&whole, 200, "text/html", "<html>", INQUIRY_DOUBT, NULL);
+	check(&always, 200, "{\"a\":1}", INQUIRY_DOUBT, NULL);
+	check(&shown, 200, "{\"data\":[1]}", INQUIRY_FOUND, "1");
+	check(&shown, 200, "{\"data\":[]}", INQUIRY_ABSENT, NULL);
+	check(&shown, 200, "{\"data\":[1,2]}", INQUIRY_DOUBT, NULL);
+}
+
+static void test_absence_is_never_certain_without_being_declared(void **state)
+{
+	static const struct asking asking = {"/data/0", NULL, 0};
+
+	check(&asking, 200, "{\"data\":[]}", INQUIRY_DOUBT, NULL);
+	check(&asking, 404, "", INQUIRY_DOUBT, NULL);
+}
+
+static void test_memory(void **state)
+{
+	static const struct asking list = {"/data/0", "/data", 200};
+	const struct rule_inquiry inquiry = inquiry_of(&list);
+	struct json_value *value;
+	const char *why = NULL;
+	struct str text;
+	struct arena mem;
+
+	arena_init(&mem, 0);
+	assert_int_equal(inquiry_judge(&inquiry, 200, STR("application/json"),
+				       STR("{\"data\":[1]}"), &mem, &value, &text, &why),
+			 INQUIRY_DOUBT);
+	assert_non_null(why);
+	arena_fini(&mem);
+}
+
+static void test_backoff_grows(void **state)
+{
+	const uint32_t middle = UINT32_MAX / 2 + 1;
+
+	assert_int_equal(backoff_ms(1000, 600000, 0, middle), 1000);
+	assert_int_equal(backoff_ms(1000, 600000, 1, middle), 1000);
+	assert_int_equal(backoff_ms(1000, 600000, 2, middle), 2000);
+	assert_int_equal(backoff_ms(1000, 600000, 5, middle), 16000);
+	assert_int_equal(backoff_ms(1000, 600000, 11, middle), 600000);
+	assert_int_equal(backoff_ms(1000, 600000, UINT32_MAX, middle), 600000);
+	assert_int_equal(backoff_ms(1000, 600000, 1, 0), 750);
+	assert_int_equal(backoff_ms(1000, 600000, 1, UINT32_MAX), 1249);
+}
+
+/* For any first and longest pause, tries and chance: within a quarter of what is due. */
+static void test_backoff_stays_within_bounds(void **state)
+{
+	static const int64_t spans[] = {
+		INT64_MIN,     -1,	 0, 1, 2, 3, 999, 5000, 600000, (int64_t)1 << 40,
+		INT64_MAX / 2, INT64_MAX};
+	static const uint32_t chances[] = {0, 1, 1U << 31, UINT32_MAX};
+	const size_t count = sizeof(spans) / sizeof(spans[0]);
+
+	for (size_t i = 0; i < count * count * 70 * 4; i++) {
+		int64_t first = spans[i % count], longest = spans[i / count % count];
+		uint32_t tries = (uint32_t)(i / count / count % 70);
+		int64_t pause = backoff_ms(first, longest, tries, chances[i % 4]);
+
+		assert_true(pause >= 1);
+		if (longest > 0)
+			assert_true(pause - longest <= longest / 4);
+		if (first > 0 && first <= longest)
+			assert_true(pause >= (first > INT64_MAX / 2 ? INT64_MAX / 4 : first / 4));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_of_a_list),
+		cmocka_unit_test(test_what_cannot_be_read_is_doubt),
+		cmocka_unit_test(test_whole_answers),
+		cmocka_unit_test(test_both_at_once_is_doubt),
+		cmocka_unit_test(test_absence_is_never_certain_without_being_declared),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_backoff_grows),
+		cmocka_unit_test(test_backoff_stays_within_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
