@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "sandbox/api_write.h"
+#include "sandbox/query.h"
 
 #include <stdlib.h>
 
@@ -146,33 +147,6 @@ static void write_record(const struct resource *resource, const struct record *r
 	buf_append_byte(out, '}');
 }
 
-/* The value of a query's member, decoded into the request's memory; empty when there is none. */
-static struct str query_member(const struct api_work *work, struct str name)
-{
-	struct str pair, rest = work->request->query;
-	char *out;
-	size_t len = 0;
-
-	do {
-		if (!str_split(&rest, '&', &pair))
-			return STR("");
-	} while (!str_equal(str_of(pair.at, str_find(pair, '=')), name));
-	pair = str_from_index(pair, name.len + 1);
-	out = arena_alloc(work->request->mem, pair.len + 1);
-	for (size_t i = 0; out && i < pair.len; i++) {
-		int high = i + 2 < pair.len ? hex_digit(pair.at[i + 1]) : -1;
-		int low = i + 2 < pair.len ? hex_digit(pair.at[i + 2]) : -1;
-
-		if (pair.at[i] == '%' && high >= 0 && low >= 0) {
-			out[len++] = (char)(high << 4 | low);
-			i += 2;
-		} else {
-			out[len++] = pair.at[i] == '+' ? ' ' : pair.at[i];
-		}
-	}
-	return out ? str_of(out, len) : STR("");
-}
-
 static bool has_reference(const struct record *record, struct str reference)
 {
 	return !reference.len || str_equal(record->reference, reference) ||
@@ -183,8 +157,9 @@ static bool has_reference(const struct record *record, struct str reference)
 static void answer_list(struct api_work *work, const struct resource *resource)
 {
 	const struct shelf *shelf = &work->world->shelves[resource->kind];
-	struct str reference = query_member(work, STR("reference"));
-	struct str wanted = query_member(work, STR("limit"));
+	struct str reference =
+		query_member(work->request->query, STR("reference"), work->request->mem);
+	struct str wanted = query_member(work->request->query, STR("limit"), work->request->mem);
 	struct buf *out = &work->reply->body;
 	uint64_t limit = API_LIST_MAX, count = 0, number = shelf->next;
 
@@ -263,7 +238,8 @@ static void write_effects(struct api_work *work)
 	struct json_writer writer;
 
 	json_writer_init(&writer, &work->reply->body);
-	effects_write(&work->world->effects, query_member(work, STR("key")), &writer);
+	effects_write(&work->world->effects,
+		      query_member(work->request->query, STR("key"), work->request->mem), &writer);
 	buf_append_byte(&work->reply->body, '\n');
 	work->reply->status = 200;
 }
