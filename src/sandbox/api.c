@@ -147,37 +147,31 @@ static void write_record(const struct resource *resource, const struct record *r
 	buf_append_byte(out, '}');
 }
 
-static bool has_reference(const struct record *record, struct str reference)
-{
-	return !reference.len || str_equal(record->reference, reference) ||
-	       str_equal(record->key, reference);
-}
-
 /* {"data": [newest first], "has_more"}. */
 static void answer_list(struct api_work *work, const struct resource *resource)
 {
 	const struct shelf *shelf = &work->world->shelves[resource->kind];
-	struct str reference =
-		query_member(work->request->query, STR("reference"), work->request->mem);
-	struct str wanted = query_member(work->request->query, STR("limit"), work->request->mem);
 	struct buf *out = &work->reply->body;
-	uint64_t limit = API_LIST_MAX, count = 0, number = shelf->next;
+	uint64_t number = shelf->next;
+	struct query query;
+	const char *why;
+	size_t count = 0;
 
-	if (wanted.len && (!str_to_u64(wanted, API_LIST_MAX, &limit) || limit == 0)) {
-		api_error(work->reply, 400, "invalid", "limit= takes a number from 1 to 100.");
+	if (!query_read(work->request->query, work->request->mem, &query, &why)) {
+		api_error(work->reply, 400, "invalid", why);
 		return;
 	}
 	buf_append_str(out, STR("{\"data\":["));
-	while (number > shelf->first && count <= limit) {
+	while (number > shelf->first && count <= query.limit) {
 		const struct record *record = shelf_numbered(shelf, --number);
 
-		if (!has_reference(record, reference) || ++count > limit)
+		if (!query_wants(&query, record) || ++count > query.limit)
 			continue;
 		if (count > 1)
 			buf_append_byte(out, ',');
 		write_record(resource, record, out);
 	}
-	buf_printf(out, "],\"has_more\":%s}\n", count > limit ? "true" : "false");
+	buf_printf(out, "],\"has_more\":%s}\n", count > query.limit ? "true" : "false");
 	work->reply->status = 200;
 }
 

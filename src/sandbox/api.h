@@ -10,8 +10,8 @@
  *   /effects                                                  GET: counts; DELETE: start anew
  *   /faults                                                   GET, PUT: queue one, DELETE
  *
- * Lists take `reference=` (the body's field, or the Idempotency-Key that came with it) and
- * `limit=`. Money is in minor units, an integer.
+ * Lists take `reference=` (the body's field, or the Idempotency-Key that came with it),
+ * `limit=`, and any other name as that of a member to compare. Money is in minor units, an integer.
  *
  * Always true: an answer of 201 or 200 to a write is one effect, counted; any other is none.
  */
@@ -27,7 +27,6 @@
 enum {
 	API_BODY_MAX = 64 * 1024,	   /* bytes of a request's body */
 	API_ANSWER_MAX = 16 * 1024 * 1024, /* bytes of an answer's */
-	API_LIST_MAX = 100,		   /* records of one list */
 	API_NAME_MAX = 200,		   /* bytes of a name the client chooses */
 };
 #define API_AMOUNT_MAX INT64_C(1000000000000)

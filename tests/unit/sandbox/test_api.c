@@ -132,6 +132,24 @@ static void payments_are_found_by_what_they_came_with(void **state)
 	assert_non_null(strstr(answer, "\"has_more\":true"));
 }
 
+static void tickets_are_found_by_their_members(void **state)
+{
+	assert_int_equal(
+		ask("POST", "/v1/tickets",
+		    "{\"title\":\"a\",\"event\":\"e/1\",\"n\":7,\"in\":{\"event\":\"e2\"}}"),
+		201);
+	assert_int_equal(ask("POST", "/v1/tickets", "{\"title\":\"b\",\"event\":\"e/1\",\"n\":8}"),
+			 201);
+	assert_int_equal(ask("GET", "/v1/tickets?event=e%2F1&n=7", ""), 200);
+	assert_non_null(strstr(answer, "{\"data\":[{\"id\":\"tkt_1\""));
+	assert_null(strstr(answer, "tkt_2"));
+	assert_int_equal(ask("GET", "/v1/tickets?event=e/1&limit=1", ""), 200);
+	assert_non_null(strstr(answer, "{\"data\":[{\"id\":\"tkt_2\""));
+	assert_int_equal(ask("GET", "/v1/tickets?event=e2", ""), 200);
+	assert_string_equal(answer, "{\"data\":[],\"has_more\":false}\n");
+	assert_int_equal(ask("GET", "/v1/tickets?a=&b=&c=&d=&e=&f=&g=&h=&i=", ""), 400);
+}
+
 static int refund(const char *amount, const char *currency)
 {
 	char body[128];
@@ -198,6 +216,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_not_accepted_is_no_effect, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(payments_are_found_by_what_they_came_with, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(tickets_are_found_by_their_members, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(refunds_stay_within_the_payment, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deployments_raise_the_version, set_up, tear_down),
