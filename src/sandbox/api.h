@@ -2,7 +2,7 @@
  * The practice API, from request to answer, without sockets.
  *
  * It is deliberately naive: every POST makes a new effect, however often the same one is
- * sent. That is what a gate in front of it is for.
+ * sent, and refunds may be of more than was paid. That is what a gate in front of it is for.
  *
  *   /v1/tickets  /v1/payments  /v1/refunds  /v1/deployments   POST, GET, GET /{id}
  *   /v1/orders/{id}                                           PUT, GET

@@ -14,7 +14,7 @@ struct draft {
 	struct str reference;	/* body field `reference` */
 	int64_t amount;		/* payments, refunds */
 	char currency[4];	/* payments, refunds */
-	struct record *payment; /* refunds: of which */
+	struct record *payment; /* refunds: of which; how much is left of it is not looked at */
 	struct str environment; /* deployments: to which */
 	int64_t version;	/* deployments: that it will have */
 };
@@ -155,9 +155,6 @@ static bool check_refund(struct api_work *work, struct draft *draft)
 		return refuse(work, 404, "not_found", "There is no payment of this id.");
 	if (strcmp(draft->payment->currency, draft->currency) != 0)
 		return refuse(work, 422, "wrong_currency", "The payment has another currency.");
-	if (draft->amount > draft->payment->amount - draft->payment->refunded)
-		return refuse(work, 422, "amount_too_large",
-			      "More than what is left of the captured amount.");
 	return true;
 }
 
@@ -291,7 +288,7 @@ static int commit(struct api_work *work, struct draft *draft, struct record *rec
 {
 	struct shelf *shelf = &work->world->shelves[draft->resource->kind];
 
-	if (draft->payment)
+	if (draft->payment && draft->payment->refunded < INT64_MAX - draft->amount)
 		draft->payment->refunded += draft->amount;
 	if (environment)
 		put_named(&work->world->environments, environment);
