@@ -6,7 +6,8 @@
  *
  *   /v1/tickets  /v1/payments  /v1/refunds  /v1/deployments   POST, GET, GET /{id}
  *   /v1/orders/{id}                                           PUT, GET
- *   /v1/environments/{name}                                   GET: raised by deployments
+ *   /v1/environments/{name}                                   GET: raised by deployments,
+ *                                                             with the X-Fence last seen
  *   /effects                                                  GET: counts; DELETE: start anew
  *   /faults                                                   GET, PUT: queue one, DELETE
  *
@@ -47,7 +48,8 @@ struct api_request {
 	struct str method;
 	struct str path;
 	struct str query;
-	struct str key; /* Idempotency-Key; empty: none */
+	struct str key;	  /* Idempotency-Key; empty: none */
+	struct str fence; /* X-Fence; empty: none */
 	struct str body;
 	int64_t wall_ms;
 	struct arena *mem; /* for what lives as long as the request */

@@ -17,11 +17,22 @@ struct draft {
 	struct record *payment; /* refunds: of which; how much is left of it is not looked at */
 	struct str environment; /* deployments: to which */
 	int64_t version;	/* deployments: that it will have */
+	bool has_fence;		/* deployments */
+	uint64_t fence;
 };
 
 static bool check_ticket(struct api_work *work, struct draft *draft);
 static bool check_payment(struct api_work *work, struct draft *draft);
 static bool check_refund(struct api_work *work, struct draft *draft);
+/* The fencing number is kept for all to see, and a smaller one than the last is no obstacle. */
+static bool read_fence(struct api_work *work, struct draft *draft)
+{
+	struct str text = work->request->fence;
+
+	draft->has_fence = text.len > 0;
+	return !text.len || str_to_u64(text, INT64_MAX, &draft->fence);
+}
+
 static bool check_deployment(struct api_work *work, struct draft *draft);
 static bool check_order(struct api_work *work, struct draft *draft);
 
@@ -167,6 +178,8 @@ static bool check_deployment(struct api_work *work, struct draft *draft)
 	    !read_text(draft, "service", &text) || !read_text(draft, "artifact", &text))
 		return refuse(work, 400, "invalid",
 			      "environment, service and artifact are texts of 1 to 200 bytes.");
+	if (!read_fence(work, draft))
+		return refuse(work, 400, "invalid", "X-Fence is a whole number.");
 	environment = shelf_named(&work->world->environments, draft->environment);
 	draft->version = environment ? environment->version + 1 : 1;
 	return true;
@@ -193,7 +206,18 @@ static bool is_own_member(const struct draft *draft, struct str name)
 
 	return str_equal(name, STR("id")) || str_equal(name, str_from(time_name(draft))) ||
 	       (kind == KIND_PAYMENT && str_equal(name, STR("refunded"))) ||
-	       (kind == KIND_DEPLOYMENT && str_equal(name, STR("version")));
+	       (kind == KIND_DEPLOYMENT &&
+		(str_equal(name, STR("version")) || str_equal(name, STR("fence"))));
+}
+
+static void write_version(const struct draft *draft, struct json_writer *writer)
+{
+	json_name(writer, "version");
+	json_integer(writer, draft->version);
+	if (draft->has_fence) {
+		json_name(writer, "fence");
+		json_integer(writer, (int64_t)draft->fence);
+	}
 }
 
 static void write_members(const struct api_work *work, const struct draft *draft, struct buf *out)
@@ -213,10 +237,8 @@ static void write_members(const struct api_work *work, const struct draft *draft
 			out->is_spoiled = true;
 		writer.needs_comma = true; /* the value was written past the writer */
 	}
-	if (draft->version) {
-		json_name(&writer, "version");
-		json_integer(&writer, draft->version);
-	}
+	if (draft->version)
+		write_version(draft, &writer);
 	json_name(&writer, time_name(draft));
 	json_time(&writer, work->request->wall_ms);
 }
@@ -252,8 +274,7 @@ static struct record *make_environment(const struct api_work *work, const struct
 	json_writer_init(&writer, &members);
 	json_name(&writer, "name");
 	json_string(&writer, draft->environment);
-	json_name(&writer, "version");
-	json_integer(&writer, draft->version);
+	write_version(draft, &writer);
 	json_name(&writer, "deployment");
 	json_string(&writer, draft->id);
 	for (size_t i = 0; i < sizeof(taken_over) / sizeof(taken_over[0]); i++) {

@@ -114,12 +114,18 @@ static void visit_collected(struct exchange *exchange, const struct http_refusal
 		act(visit);
 }
 
+static struct str header_of(const struct http_request *request, struct str name)
+{
+	const struct http_field *field =
+		http_field_find(request->fields, request->field_count, name);
+
+	return field ? field->value : STR("");
+}
+
 /* The key is a structured-field string ("abc") or the same bare (abc). */
 static struct str key_of(const struct http_request *request)
 {
-	const struct http_field *field =
-		http_field_find(request->fields, request->field_count, STR("Idempotency-Key"));
-	struct str key = field ? field->value : STR("");
+	struct str key = header_of(request, STR("Idempotency-Key"));
 
 	if (key.len >= 2 && key.at[0] == '"' && key.at[key.len - 1] == '"')
 		return str_of(key.at + 1, key.len - 2);
@@ -135,6 +141,7 @@ static void work(struct visit *visit)
 		.path = request->parts.path,
 		.query = request->parts.query,
 		.key = key_of(request),
+		.fence = header_of(request, STR("X-Fence")),
 		.body = exchange->body_text,
 		.wall_ms = env_wall_ms(exchange->loop->env),
 		.mem = &exchange->mem,

@@ -8,6 +8,7 @@
 static struct world *world;
 static char answer[65536]; /* the last one's body */
 static char headers[4096];
+static const char *fence = ""; /* the X-Fence that deployments come with */
 
 static int set_up(void **state)
 {
@@ -33,6 +34,7 @@ static int ask_with(const char *key, const char *method, const char *target, con
 		.path = str_of(path.at, mark),
 		.query = str_from_index(path, mark + 1),
 		.key = str_from(key),
+		.fence = str_from(fence),
 		.body = str_from(body),
 		.wall_ms = 1769847300250,
 		.mem = &mem,
@@ -185,6 +187,28 @@ static void deployments_raise_the_version(void **state)
 				    "\"updated\":\"2026-01-31T08:15:00.250Z\"}\n");
 }
 
+static void a_deployment_tells_its_fence(void **state)
+{
+	static const char body[] =
+		"{\"environment\":\"e\",\"service\":\"s\",\"artifact\":\"a\",\"fence\":1}";
+	static const struct {
+		const char *fence, *shown;
+	} cases[] = {{"7", "\"fence\":7,"}, {"6", "\"fence\":6,"}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fence = cases[i].fence;
+		assert_int_equal(ask("POST", "/v1/deployments", body), 201);
+		assert_non_null(strstr(answer, cases[i].shown));
+		assert_int_equal(ask("GET", "/v1/environments/e", ""), 200);
+		assert_non_null(strstr(answer, cases[i].shown));
+	}
+	fence = "x";
+	assert_int_equal(ask("POST", "/v1/deployments", body), 400);
+	fence = "";
+	assert_int_equal(ask("POST", "/v1/deployments", body), 201);
+	assert_null(strstr(answer, "fence"));
+}
+
 static void an_order_is_what_was_put_last(void **state)
 {
 	assert_int_equal(ask("PUT", "/v1/orders/o-1", "{\"a\":1}"), 201);
@@ -219,6 +243,7 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(refunds_have_no_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deployments_raise_the_version, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_deployment_tells_its_fence, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_order_is_what_was_put_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reset_starts_anew, set_up, tear_down),
 	};
