@@ -14,7 +14,12 @@
  * Lists take `reference=` (the body's field, or the Idempotency-Key that came with it),
  * `limit=`, and any other name as that of a member to compare. Money is in minor units, an integer.
  *
- * Always true: an answer of 201 or 200 to a write is one effect, counted; any other is none.
+ * Asked to honour keys (see faults.h), it is less naive: a POST whose Idempotency-Key, or
+ * whose `reference` where there is none, came with a record of its kind before is answered 200
+ * with that record, as it is now.
+ *
+ * Always true: an answer of 201 to a POST, of 201 or 200 to a PUT, is one effect, counted; any
+ * other is none.
  */
 #ifndef SANDBOX_API_H
 #define SANDBOX_API_H

@@ -335,6 +335,31 @@ static bool name_draft(struct api_work *work, struct draft *draft, struct str id
 	return true;
 }
 
+/* The newest record that came with this key or reference; NULL: none did. */
+static const struct record *find_by_key(const struct shelf *shelf, struct str key)
+{
+	for (uint64_t number = shelf->next; key.len && number-- > shelf->first;) {
+		const struct record *record = shelf_numbered(shelf, number);
+
+		if (str_equal(record->key, key) || str_equal(record->reference, key))
+			return record;
+	}
+	return NULL;
+}
+
+/* Made under this key before, where keys are honoured; NULL: it is to be made. */
+static const struct record *made_before(struct api_work *work, const struct resource *resource,
+					struct str key)
+{
+	const struct record *record = NULL;
+
+	if (work->world->faults.honours_keys && resource->prefix)
+		record = find_by_key(&work->world->shelves[resource->kind], key);
+	if (record)
+		work->world->effects.resent++;
+	return record;
+}
+
 int resource_write(struct api_work *work, const struct resource *resource, struct str id,
 		   const struct record **out_record)
 {
@@ -348,10 +373,13 @@ int resource_write(struct api_work *work, const struct resource *resource, struc
 	draft.wish = wish;
 	if (!name_draft(work, &draft, id) || !resource->check(work, &draft))
 		return 0;
+	key = work->request->key.len ? work->request->key : draft.reference;
+	*out_record = made_before(work, resource, key);
+	if (*out_record)
+		return 200;
 	record = make_record(work, &draft);
 	if (draft.environment.len)
 		environment = make_environment(work, &draft);
-	key = work->request->key.len ? work->request->key : draft.reference;
 	if (!record || (draft.environment.len && !environment) ||
 	    effects_add(&work->world->effects, resource->kind, key) != 0) {
 		record_free(record);

@@ -154,5 +154,7 @@ void effects_write(const struct effects *effects, struct str only, struct json_w
 	json_close_object(writer);
 	json_name(writer, "keys_forgotten");
 	json_integer(writer, (int64_t)effects->keys_forgotten);
+	json_name(writer, "resent");
+	json_integer(writer, (int64_t)effects->resent);
 	json_close_object(writer);
 }

@@ -27,6 +27,7 @@ enum {
 
 struct effects {
 	uint64_t of_kind[KIND_COUNT];
+	uint64_t resent; /* writes that were no effect, because their key was honoured */
 	uint64_t keys_forgotten;
 	size_t key_count;
 	struct list keys;			    /* in the order first seen */
@@ -40,7 +41,8 @@ void effects_fini(struct effects *effects); /* usable again after effects_init()
 int effects_add(struct effects *effects, enum kind kind, struct str key);
 
 /*
- * {"total", "kinds": {kind: count}, "keys": {key: count}, "keys_forgotten"}. With `only` not
+ * {"total", "kinds": {kind: count}, "keys": {key: count}, "keys_forgotten",
+ * "resent"}. With `only` not
  * empty, "keys" has at most that one.
  */
 void effects_write(const struct effects *effects, struct str only, struct json_writer *writer);

@@ -110,8 +110,8 @@ int fault_plan_read(struct str text, struct fault_plan *out_plan, const char **o
 
 void faults_init(struct faults *faults)
 {
+	*faults = (struct faults){0};
 	list_init(&faults->queue);
-	faults->count = 0;
 }
 
 static void drop_fault(struct faults *faults, struct fault *fault)
@@ -127,6 +127,7 @@ void faults_clear(struct faults *faults)
 
 	list_for_each (link, after, &faults->queue)
 		drop_fault(faults, list_entry(link, struct fault, link));
+	faults->honours_keys = false;
 }
 
 /* The text of an optional member; false when it is none, or too long. */
@@ -169,11 +170,23 @@ static int read_wish(const struct json_value *wish, struct fault *fault, const c
 	return fault_plan_read(str_from(fault->text), &fault->plan, out_why);
 }
 
+static int switch_keys(struct faults *faults, const struct json_value *value, const char **out_why)
+{
+	*out_why = "\"honour_keys\" is true or false, and stands alone.";
+	if (value->type != JSON_TRUE && value->type != JSON_FALSE)
+		return FAULT_REFUSED;
+	faults->honours_keys = value->type == JSON_TRUE;
+	return 0;
+}
+
 int faults_add(struct faults *faults, const struct json_value *wish, const char **out_why)
 {
+	const struct json_value *honour = json_member(wish, STR("honour_keys"));
 	struct fault *fault;
 	int r;
 
+	if (honour && wish->object.count == 1)
+		return switch_keys(faults, honour, out_why);
 	if (faults->count == FAULTS_MAX) {
 		*out_why = "1000 faults wait already; DELETE /faults drops them.";
 		return FAULT_REFUSED;
@@ -243,5 +256,7 @@ void faults_write(const struct faults *faults, struct json_writer *writer)
 		json_close_object(writer);
 	}
 	json_close_array(writer);
+	json_name(writer, "honour_keys");
+	json_boolean(writer, faults->honours_keys);
 	json_close_object(writer);
 }

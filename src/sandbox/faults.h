@@ -1,5 +1,6 @@
 /*
- * Faults: what is to go wrong with a request to the practice API.
+ * Faults: what is to go wrong with a request to the practice API, and the one way in which it
+ * can be asked to be less naive: to honour keys.
  *
  * A fault is written as a comma list, "delay=200, status=503;work". It comes with a request
  * (Sandbox-Fault) or waits in a queue for requests of its method and path. What a request
@@ -55,15 +56,16 @@ int fault_plan_read(struct str text, struct fault_plan *out_plan, const char **o
 struct faults {
 	struct list queue;
 	size_t count;
+	bool honours_keys; /* a key or reference that was there before makes nothing new */
 };
 
 void faults_init(struct faults *faults);
-void faults_clear(struct faults *faults);
+void faults_clear(struct faults *faults); /* naive again, too */
 
 /*
- * Queue {"fault", "times": 1, "path", "method"} as `wish` has it. Without a path any under
- * /v1 is meant, without a method any that writes ("*": any at all).
- * 0, FAULT_REFUSED with a sentence, FAIL_MEMORY.
+ * With {"honour_keys": true or false} switch that. Else queue {"fault", "times": 1, "path",
+ * "method"} as `wish` has it. Without a path any under /v1 is meant, without a method any that
+ * writes ("*": any at all). 0, FAULT_REFUSED with a sentence, FAIL_MEMORY.
  */
 int faults_add(struct faults *faults, const struct json_value *wish, const char **out_why);
 
@@ -71,7 +73,7 @@ int faults_add(struct faults *faults, const struct json_value *wish, const char 
 bool faults_take(struct faults *faults, struct str method, struct str path,
 		 struct fault_plan *out_plan);
 
-/* {"faults": [{"fault", "times", "path", "method"}]}, the next one first. */
+/* {"faults": [{"fault", "times", "path", "method"}], "honour_keys"}, the next one first. */
 void faults_write(const struct faults *faults, struct json_writer *writer);
 
 #endif

@@ -219,6 +219,28 @@ static void an_order_is_what_was_put_last(void **state)
 	assert_int_equal(effects_of(KIND_ORDER), 2);
 }
 
+static void an_honoured_key_makes_one_thing(void **state)
+{
+	static const char named[] = "{\"amount\":5,\"currency\":\"EUR\",\"reference\":\"r\"}";
+	static const char other[] = "{\"amount\":5,\"currency\":\"EUR\"}";
+
+	assert_int_equal(ask_with("k", "POST", "/v1/payments", other), 201);
+	assert_int_equal(ask("PUT", "/faults", "{\"honour_keys\":1}"), 400);
+	assert_int_equal(ask("PUT", "/faults", "{\"honour_keys\":true}"), 200);
+	assert_string_equal(answer, "{\"faults\":[],\"honour_keys\":true}\n");
+	assert_int_equal(ask_with("k", "POST", "/v1/payments", other), 200);
+	assert_non_null(strstr(answer, "\"id\":\"pay_1\""));
+	assert_int_equal(ask("POST", "/v1/payments", named), 201);
+	assert_int_equal(ask("POST", "/v1/payments", named), 200);
+	assert_int_equal(ask_with("k", "POST", "/v1/tickets", "{\"title\":\"a\"}"), 201);
+	assert_int_equal(ask("POST", "/v1/payments", other), 201);
+	assert_int_equal(ask("POST", "/v1/payments", other), 201);
+	assert_int_equal(effects_of(KIND_PAYMENT), 4);
+	assert_int_equal(world->effects.resent, 2);
+	assert_int_equal(ask("DELETE", "/faults", ""), 200);
+	assert_int_equal(ask_with("k", "POST", "/v1/payments", other), 201);
+}
+
 static void a_reset_starts_anew(void **state)
 {
 	assert_int_equal(ask("POST", "/v1/tickets", "{\"title\":\"a\"}"), 201);
@@ -228,7 +250,7 @@ static void a_reset_starts_anew(void **state)
 	assert_int_equal(ask("GET", "/v1/tickets/tkt_1", ""), 404);
 	assert_int_equal(world->faults.count, 1);
 	assert_int_equal(ask("DELETE", "/faults", ""), 200);
-	assert_string_equal(answer, "{\"faults\":[]}\n");
+	assert_string_equal(answer, "{\"faults\":[],\"honour_keys\":false}\n");
 }
 
 int main(void)
@@ -245,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(deployments_raise_the_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_deployment_tells_its_fence, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_order_is_what_was_put_last, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_honoured_key_makes_one_thing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reset_starts_anew, set_up, tear_down),
 	};
 
