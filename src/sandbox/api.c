@@ -147,6 +147,26 @@ static void write_record(const struct resource *resource, const struct record *r
 	buf_append_byte(out, '}');
 }
 
+static bool is_visible(const struct api_work *work, const struct record *record)
+{
+	return record->visible_ms <= work->request->wall_ms;
+}
+
+/* One of a list; `is_first` of them. */
+static void write_listed(const struct api_work *work, const struct resource *resource,
+			 const struct record *record, bool is_first)
+{
+	struct buf *out = &work->reply->body;
+
+	if (!is_first)
+		buf_append_byte(out, ',');
+	write_record(resource, record, out);
+	if (work->request->is_twice) {
+		buf_append_byte(out, ',');
+		write_record(resource, record, out);
+	}
+}
+
 /* {"data": [newest first], "has_more"}. */
 static void answer_list(struct api_work *work, const struct resource *resource)
 {
@@ -165,11 +185,10 @@ static void answer_list(struct api_work *work, const struct resource *resource)
 	while (number > shelf->first && count <= query.limit) {
 		const struct record *record = shelf_numbered(shelf, --number);
 
-		if (!query_wants(&query, record) || ++count > query.limit)
+		if (!is_visible(work, record) || !query_wants(&query, record))
 			continue;
-		if (count > 1)
-			buf_append_byte(out, ',');
-		write_record(resource, record, out);
+		if (++count <= query.limit)
+			write_listed(work, resource, record, count == 1);
 	}
 	buf_printf(out, "],\"has_more\":%s}\n", count > query.limit ? "true" : "false");
 	work->reply->status = 200;
@@ -190,7 +209,7 @@ static void answer_one(struct api_work *work, const struct resource *resource, s
 {
 	const struct record *record = resource_record(work->world, resource, id);
 
-	if (record)
+	if (record && is_visible(work, record))
 		answer_record(work, resource, 200, record);
 	else
 		api_error(work->reply, 404, "not_found", "There is no record of this id.");

@@ -57,6 +57,8 @@ struct api_request {
 	struct str fence; /* X-Fence; empty: none */
 	struct str body;
 	int64_t wall_ms;
+	int64_t hide_ms;   /* how long what it makes is not to be seen */
+	bool is_twice;	   /* a list shows each record twice */
 	struct arena *mem; /* for what lives as long as the request */
 };
 

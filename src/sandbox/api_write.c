@@ -258,6 +258,8 @@ static struct record *make_record(const struct api_work *work, const struct draf
 	if (!record)
 		return NULL;
 	record->amount = draft->amount;
+	if (work->request->hide_ms)
+		record->visible_ms = work->request->wall_ms + work->request->hide_ms;
 	memcpy(record->currency, draft->currency, sizeof(record->currency));
 	return record;
 }

@@ -1,7 +1,8 @@
 /*
  * One visit: a request to the practice API, from its head to its end.
  *
- *   begin ──► collected ──► (delay) ──► act: reset | hang | work ──► answer | half | drop
+ *   begin ──► collected ──► (delay) ──► act: reset | hang | decline | work
+ *                                                                     └──► answer | half | drop
  *
  * The service is the example of how to write one on net/: it keeps nothing of a visit but
  * what lies in the exchange's own memory, waits by timers, and gives the exchange back in
@@ -82,7 +83,7 @@ static bool choose_plan(struct visit *visit)
 	const char *why;
 
 	fault_plan_none(&visit->plan);
-	if (!str_starts_with(request->parts.path, STR("/v1/")))
+	if (!fault_may_meet(request->parts.path))
 		return true;
 	if (!own) {
 		faults_take(&visit->sandbox->world->faults, request->method, request->parts.path,
@@ -144,6 +145,8 @@ static void work(struct visit *visit)
 		.fence = header_of(request, STR("X-Fence")),
 		.body = exchange->body_text,
 		.wall_ms = env_wall_ms(exchange->loop->env),
+		.hide_ms = visit->plan.hide_ms,
+		.is_twice = visit->plan.is_twice,
 		.mem = &exchange->mem,
 	};
 
@@ -179,6 +182,15 @@ static void send_status(struct visit *visit)
 	buf_append_str(&visit->reply.headers, STR("Content-Type: application/json\r\n"));
 	if (status == 429 || status == 503)
 		buf_append_str(&visit->reply.headers, STR("Retry-After: 1\r\n"));
+	send_reply(visit);
+}
+
+/* As services do that say "no" in the body of a 200. */
+static void send_decline(struct visit *visit)
+{
+	visit->reply.status = 200;
+	buf_append_str(&visit->reply.headers, STR("Content-Type: application/json\r\n"));
+	buf_append_str(&visit->reply.body, STR("{\"status\":\"failed\",\"code\":\"declined\"}\n"));
 	send_reply(visit);
 }
 
@@ -222,6 +234,9 @@ static void act(struct visit *visit)
 	case ENDING_HANG:
 		if (visit->exchange->is_gone) /* else visit_gone() ends it */
 			exchange_abort(visit->exchange);
+		return;
+	case ENDING_DECLINE:
+		send_decline(visit);
 		return;
 	}
 	unreachable("an ending without a case");

@@ -27,6 +27,7 @@ struct record {
 	int64_t refunded;     /* of it; may be more */
 	char currency[4];     /* of it, with a NUL */
 	int64_t version;      /* of an environment */
+	int64_t visible_ms;   /* Unix time from which on it can be seen */
 };
 
 struct shelf {

@@ -9,9 +9,14 @@ static struct world *world;
 static char answer[65536]; /* the last one's body */
 static char headers[4096];
 static const char *fence = ""; /* the X-Fence that deployments come with */
+static int64_t wall_ms, hide_ms;
+static bool is_twice;
 
 static int set_up(void **state)
 {
+	wall_ms = 1769847300250;
+	hide_ms = 0;
+	is_twice = false;
 	world = world_new();
 	return world ? 0 : -1;
 }
@@ -36,7 +41,9 @@ static int ask_with(const char *key, const char *method, const char *target, con
 		.key = str_from(key),
 		.fence = str_from(fence),
 		.body = str_from(body),
-		.wall_ms = 1769847300250,
+		.wall_ms = wall_ms,
+		.hide_ms = hide_ms,
+		.is_twice = is_twice,
 		.mem = &mem,
 	};
 	int status;
@@ -152,6 +159,34 @@ static void tickets_are_found_by_their_members(void **state)
 	assert_int_equal(ask("GET", "/v1/tickets?a=&b=&c=&d=&e=&f=&g=&h=&i=", ""), 400);
 }
 
+static void what_is_hidden_is_seen_later(void **state)
+{
+	hide_ms = 300;
+	assert_int_equal(ask("POST", "/v1/tickets", "{\"title\":\"a\"}"), 201);
+	hide_ms = 0;
+	wall_ms += 299;
+	assert_int_equal(ask("GET", "/v1/tickets/tkt_1", ""), 404);
+	assert_int_equal(ask("GET", "/v1/tickets?title=a", ""), 200);
+	assert_string_equal(answer, "{\"data\":[],\"has_more\":false}\n");
+	assert_int_equal(effects_of(KIND_TICKET), 1);
+	wall_ms += 1;
+	assert_int_equal(ask("GET", "/v1/tickets/tkt_1", ""), 200);
+	assert_int_equal(ask("GET", "/v1/tickets?title=a", ""), 200);
+	assert_non_null(strstr(answer, "tkt_1"));
+}
+
+static void a_list_can_show_all_twice(void **state)
+{
+	assert_int_equal(ask("POST", "/v1/tickets", "{\"title\":\"a\"}"), 201);
+	is_twice = true;
+	assert_int_equal(ask("GET", "/v1/tickets", ""), 200);
+	assert_string_equal(answer, "{\"data\":[{\"id\":\"tkt_1\",\"title\":\"a\","
+				    "\"created\":\"2026-01-31T08:15:00.250Z\"},"
+				    "{\"id\":\"tkt_1\",\"title\":\"a\","
+				    "\"created\":\"2026-01-31T08:15:00.250Z\"}],"
+				    "\"has_more\":false}\n");
+}
+
 static int refund(const char *amount, const char *currency)
 {
 	char body[128];
@@ -263,6 +298,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(tickets_are_found_by_their_members, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_hidden_is_seen_later, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_list_can_show_all_twice, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(refunds_have_no_bound, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(deployments_raise_the_version, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_deployment_tells_its_fence, set_up, tear_down),
