@@ -17,6 +17,7 @@ struct place {
 
 static bool find_place(struct str path, struct place *out_place);
 static void answer_resource(struct api_work *work, const struct place *place);
+static void answer_hook(struct api_work *work);
 static void answer_effects(struct api_work *work);
 static void answer_faults(struct api_work *work);
 
@@ -93,6 +94,8 @@ void api_answer(struct world *world, const struct api_request *request, struct a
 		answer_effects(&work);
 	else if (str_equal(request->path, STR("/faults")))
 		answer_faults(&work);
+	else if (str_starts_with(request->path, STR("/hooks/")))
+		answer_hook(&work);
 	else if (find_place(request->path, &place))
 		answer_resource(&work, &place);
 	else
@@ -242,6 +245,25 @@ static void answer_resource(struct api_work *work, const struct place *place)
 		answer_write(work, resource, place->id);
 	else
 		refuse_method(work, resource->is_put ? "GET, HEAD, PUT" : "GET, HEAD");
+}
+
+/* -- events ------------------------------------------------------------------------ */
+
+/* An event is counted, and its body is not looked at. */
+static void answer_hook(struct api_work *work)
+{
+	struct str name = str_from_index(work->request->path, 7);
+
+	if (!name.len || str_find(name, '/') < name.len) {
+		api_error(work->reply, 404, "not_found", "There is nothing at this path.");
+	} else if (!is_method(work, "POST")) {
+		refuse_method(work, "POST");
+	} else if (effects_add(&work->world->effects, KIND_HOOK, work->request->event) != 0) {
+		api_error(work->reply, 503, "no_memory", "There is no memory for it.");
+	} else {
+		work->reply->status = 200;
+		buf_append_str(&work->reply->body, STR("{\"received\":true}\n"));
+	}
 }
 
 /* -- counts and faults ------------------------------------------------------------- */

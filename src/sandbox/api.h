@@ -8,6 +8,7 @@
  *   /v1/orders/{id}                                           PUT, GET
  *   /v1/environments/{name}                                   GET: raised by deployments,
  *                                                             with the X-Fence last seen
+ *   /hooks/{name}                                             POST: an event, whatever it is
  *   /effects                                                  GET: counts; DELETE: start anew
  *   /faults                                                   GET, PUT: queue one, DELETE
  *
@@ -18,8 +19,8 @@
  * whose `reference` where there is none, came with a record of its kind before is answered 200
  * with that record, as it is now.
  *
- * Always true: an answer of 201 to a POST, of 201 or 200 to a PUT, is one effect, counted; any
- * other is none.
+ * Always true: an answer of 201 to a POST, of 201 or 200 to a PUT, of 200 to an event, is one
+ * effect, counted (an event by its webhook-id); any other is none.
  */
 #ifndef SANDBOX_API_H
 #define SANDBOX_API_H
@@ -55,6 +56,7 @@ struct api_request {
 	struct str query;
 	struct str key;	  /* Idempotency-Key; empty: none */
 	struct str fence; /* X-Fence; empty: none */
+	struct str event; /* webhook-id; empty: none */
 	struct str body;
 	int64_t wall_ms;
 	int64_t hide_ms;   /* how long what it makes is not to be seen */

@@ -17,7 +17,7 @@ struct effect_key {
 
 static const char *const kind_names[KIND_COUNT] = {
 	[KIND_TICKET] = "tickets",	   [KIND_PAYMENT] = "payments", [KIND_REFUND] = "refunds",
-	[KIND_DEPLOYMENT] = "deployments", [KIND_ORDER] = "orders",
+	[KIND_DEPLOYMENT] = "deployments", [KIND_ORDER] = "orders",	[KIND_HOOK] = "hooks",
 };
 
 const char *kind_name(enum kind kind)

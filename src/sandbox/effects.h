@@ -14,7 +14,15 @@
 #include "base/str.h"
 #include "json/json.h"
 
-enum kind { KIND_TICKET, KIND_PAYMENT, KIND_REFUND, KIND_DEPLOYMENT, KIND_ORDER, KIND_COUNT };
+enum kind {
+	KIND_TICKET,
+	KIND_PAYMENT,
+	KIND_REFUND,
+	KIND_DEPLOYMENT,
+	KIND_ORDER,
+	KIND_HOOK,
+	KIND_COUNT
+};
 
 /* The collection's name: "tickets", … */
 const char *kind_name(enum kind kind);

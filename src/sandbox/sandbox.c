@@ -142,6 +142,7 @@ static void work(struct visit *visit)
 		.path = request->parts.path,
 		.query = request->parts.query,
 		.key = key_of(request),
+		.event = header_of(request, STR("webhook-id")),
 		.fence = header_of(request, STR("X-Fence")),
 		.body = exchange->body_text,
 		.wall_ms = env_wall_ms(exchange->loop->env),

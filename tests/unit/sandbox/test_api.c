@@ -9,6 +9,7 @@ static struct world *world;
 static char answer[65536]; /* the last one's body */
 static char headers[4096];
 static const char *fence = ""; /* the X-Fence that deployments come with */
+static const char *event = ""; /* the webhook-id that comes with it */
 static int64_t wall_ms, hide_ms;
 static bool is_twice;
 
@@ -40,6 +41,7 @@ static int ask_with(const char *key, const char *method, const char *target, con
 		.query = str_from_index(path, mark + 1),
 		.key = str_from(key),
 		.fence = str_from(fence),
+		.event = str_from(event),
 		.body = str_from(body),
 		.wall_ms = wall_ms,
 		.hide_ms = hide_ms,
@@ -276,6 +278,20 @@ static void an_honoured_key_makes_one_thing(void **state)
 	assert_int_equal(ask_with("k", "POST", "/v1/payments", other), 201);
 }
 
+static void events_are_counted_by_their_id(void **state)
+{
+	event = "evt_1";
+	assert_int_equal(ask("POST", "/hooks/pay", "whatever"), 200);
+	assert_int_equal(ask("POST", "/hooks/pay", "whatever"), 200);
+	assert_int_equal(ask("GET", "/hooks/pay", ""), 405);
+	assert_int_equal(ask("POST", "/hooks/", "whatever"), 404);
+	event = "";
+	assert_int_equal(ask("POST", "/hooks/pay", ""), 200);
+	assert_int_equal(effects_of(KIND_HOOK), 3);
+	assert_int_equal(ask("GET", "/effects", ""), 200);
+	assert_non_null(strstr(answer, "\"hooks\":3},\"total\":3,\"keys\":{\"evt_1\":2}"));
+}
+
 static void a_reset_starts_anew(void **state)
 {
 	assert_int_equal(ask("POST", "/v1/tickets", "{\"title\":\"a\"}"), 201);
@@ -305,6 +321,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_deployment_tells_its_fence, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_order_is_what_was_put_last, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_honoured_key_makes_one_thing, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(events_are_counted_by_their_id, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_reset_starts_anew, set_up, tear_down),
 	};
 
