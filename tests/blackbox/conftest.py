@@ -36,6 +36,7 @@ import pytest
 from harness.certs import Certificates
 from harness.gate import BINARY, Gate
 from harness.nginx import Nginx
+from harness.sandbox import Sandbox
 from harness.upstream import Upstream
 
 numbers = itertools.count(1)
@@ -69,6 +70,14 @@ def certs(tmp_path_factory):
 @pytest.fixture(scope='module')
 def upstream():
     server = Upstream()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def sandbox():
+    """The practice API, for one test."""
+    server = Sandbox()
     yield server
     server.stop()
 
