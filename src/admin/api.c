@@ -231,7 +231,11 @@ static void list_locks(struct api_call *call)
 {
 	const char *wrong;
 
-	call->command = (struct store_command){.kind = STORE_LOCKS, .lock_count = STORE_LIST_MAX};
+	call->command = (struct store_command){
+		.kind = STORE_LOCKS,
+		.limit = STORE_LIST_MAX,
+		.lock_count = STORE_LIST_MAX,
+	};
 	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem,
 			    &call->filter);
 	if (wrong)
