@@ -1,7 +1,8 @@
 """Load: wrk for a few seconds, and single requests of the same kind.
 
-`Load` says what is sent: first writes, of which each carries a key of its own, or replays of
-keys that have been completed before. A plain proxy gets the very same requests.
+A kind says what is sent: first writes, of which each carries a key of its own; such writes whose
+business and resource are their own, too (`rules`); or replays of keys that have been completed
+before. What they are compared with gets the very same requests.
 """
 import http.client
 import json

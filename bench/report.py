@@ -15,6 +15,7 @@ GOALS = [
     ('first writes, of nginx\'s rate', 'first_ratio', True, 0.45),
     ('replays, of nginx\'s rate', 'replay_ratio', True, 0.8),
     ('CPU of a first write, in nginx\'s', 'first_cpu_ratio', False, 3.3),
+    ('CPU of a first write under rules, of the same one undeclared', 'rules_cpu_ratio', False, 1.25),
     ('first writes with all that stored, of the rate without', 'stored_first_ratio', True, 0.8),
     ('replays with all that stored, of the rate without', 'stored_replay_ratio', True, 0.8),
     ('peak memory under 1,000 connections with all that stored, in MiB', 'memory_mib', False,
@@ -61,6 +62,9 @@ def figures(result):
         found[f'{kind}_ratio'] = ratio(result, 'gate', 'nginx', *at)
         found[f'{kind}_cpu_ratio'] = ratio(result, 'gate', 'nginx', *at, key='cpu_us')
         found[f'stored_{kind}_ratio'] = ratio(result, 'gate, stored', 'gate', *at)
+    for key, what in (('rules_ratio', 'rate'), ('rules_cpu_ratio', 'cpu_us')):
+        found[key] = ratio(result, 'gate, rules', 'gate, undeclared', 'rules', GOAL_CONNECTIONS,
+                           what)
     if 'memory_kib' in result:
         found['memory_mib'] = max(result['memory_kib'].values()) / 1024
     return found
@@ -111,10 +115,19 @@ def commit_lines(result):
     for kind, connections, target in dict.fromkeys(
             (seen['kind'], seen['connections'], seen['target']) for seen in result['rounds']):
         rounds = rounds_of(result, target, kind, connections)
-        if kind == 'first' and all('commit_us' in seen for seen in rounds):
-            yield (f'- {target}, {connections} connections: '
+        if kind != 'replay' and all('commit_us' in seen for seen in rounds):
+            yield (f'- {kind}, {target}, {connections} connections: '
                    f'{median(seen["commands_a_commit"] for seen in rounds):.0f} commands a '
                    f'commit, {median(seen["commit_us"] for seen in rounds):.0f} µs each')
+
+
+def rules_lines(result):
+    """What the rules of an action cost: beside the same writes where none is declared."""
+    for connections in result['options']['connections']:
+        rate, cpu = (ratio(result, 'gate, rules', 'gate, undeclared', 'rules', connections, key)
+                     for key in ('rate', 'cpu_us'))
+        if rate is not None and cpu is not None:
+            yield f'- {connections} connections: CPU {cpu:.2f}, rate {rate:.2f}'
 
 
 def stored_lines(result):
@@ -142,6 +155,8 @@ def markdown(result):
                     'CPU µs', 'upstream µs', 'wrk µs', 'rate ÷ nginx', 'CPU ÷ nginx'],
                    load_rows(result)) + ['']
     lines += ['Commits of first writes:', '', *commit_lines(result), '']
+    lines += ['First writes of an action with identity, lock and money, ÷ the same undeclared:', '',
+              *rules_lines(result), '']
     if 'memory_kib' in result:
         lines += stored_lines(result)
     lines += ['Peak memory after all rounds: ' +

@@ -235,17 +235,38 @@ class Proxy(Nginx):
         raise RuntimeError('nginx is still busy long after the load')
 
 
+# The writes of load.lua's kind `rules`: each of them finds its business and its lock free.
+RULES = '''
+actions:
+  tickets.create:
+    route: POST /v1/tickets
+    fields:
+      project: {type: string, required: true}
+      title: {type: string, required: true, max_length: 200}
+      priority: {type: string, enum: [low, normal, high], default: normal}
+      reporter: {type: string}
+      labels: {type: array, items: {type: string}}
+      source_event_id: {type: string, required: true}
+      valve: {type: string, required: true}
+      estimate: {type: money, currency: currency, unit: major, required: true}
+      currency: {type: string, required: true}
+      urgent: {type: boolean}
+    unique: {by: [project, source_event_id], for: 30d}
+    lock: {on: [valve]}
+'''
+
+
 class Gate(Service):
     """The gate with its defaults, but for the line it logs for every request."""
 
-    def __init__(self, name, folder, upstream, binary):
+    def __init__(self, name, folder, upstream, binary, actions=''):
         super().__init__(name, folder, [str(binary), 'serve', '--config', f'{folder}/gate.yaml'])
         folder.mkdir(exist_ok=True)
         self.admin = free_address()
         (folder / 'gate.yaml').write_text(
             f'listen: {self.address}\nadmin: {self.admin}\ndata: {folder}/data\n'
             f'upstreams:\n  default: {{url: "http://{upstream.address}"}}\n'
-            'log: {requests: false}\n')
+            'log: {requests: false}\n' + actions)
 
     def start(self):
         return super().start(self.admin, '/readyz', 200)

@@ -55,14 +55,15 @@ _counterfoil_op() {
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "$common"
 		else
-			_counterfoil_reply "list show cancel resolve"
+			_counterfoil_reply "list show cancel resolve locks release"
 		fi
 		;;
 	list)
 		_counterfoil_reply "$common --state --token --task --account --limit --cursor"
 		;;
 	show) _counterfoil_reply "$common" ;;
-	cancel) _counterfoil_reply "$common --why" ;;
+	cancel | release) _counterfoil_reply "$common --why" ;;
+	locks) _counterfoil_reply "$common --held --waiting" ;;
 	resolve) _counterfoil_reply "$common --happened --did-not --no-retry --why --reference" ;;
 	esac
 }
@@ -91,7 +92,7 @@ _counterfoil_config() {
 _counterfoil_help() {
 	case ${words[*]:1} in
 	'') _counterfoil_reply "serve sandbox op config" ;;
-	op) _counterfoil_reply "list show cancel resolve" ;;
+	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }

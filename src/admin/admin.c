@@ -5,10 +5,16 @@
 
 #include "admin/files.h"
 #include "base/err.h"
+#include "gate/policy.h"
 
 #include <stdio.h>
 
-enum { ADMIN_CONNECTIONS = 256, ADMIN_MEMORY = 8 * 1024 * 1024, ANSWER_MAX = 4 * 1024 * 1024 };
+enum {
+	ADMIN_CONNECTIONS = 256,
+	ADMIN_MEMORY = 8 * 1024 * 1024,
+	ANSWER_MAX = 4 * 1024 * 1024,
+	FINDS_MAX = 2, /* of one decision, each with the request that is kept */
+};
 
 void admin_answer_text(struct exchange *exchange, int status, struct str text)
 {
@@ -127,7 +133,8 @@ static int listen_on(struct admin *admin, char *why, size_t why_size)
 	const struct server_limits limits = {
 		.head = http_limits_default,
 		.connections = ADMIN_CONNECTIONS,
-		.exchange_memory = ADMIN_MEMORY + settings->limits.max_response,
+		.exchange_memory = ADMIN_MEMORY + FINDS_MAX * settings->limits.request_memory +
+				   policy_largest_response(settings),
 		.head_timeout_ms = settings->limits.head_timeout_ms,
 		.idle_timeout_ms = settings->limits.idle_timeout_ms,
 		.body_timeout_ms = settings->limits.body_timeout_ms,

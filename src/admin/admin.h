@@ -8,6 +8,8 @@
  *   GET  /api/operations/{id}              one, with its attempts
  *   POST /api/operations/{id}/cancel       {"why"}
  *   POST /api/operations/{id}/resolve      {"happened", "retry", "why", "reference"}
+ *   POST /api/operations/{id}/release      {"why"}: it loses its lock
+ *   GET  /api/locks[?held=true][&waiting=true]
  *
  * Everything under /api needs the bearer token in the file `admin-token` of the data directory
  * (mode 0600), so it is for those who may read that directory. It runs on the control loop.

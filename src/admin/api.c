@@ -1,26 +1,36 @@
 /*
- * The admin API: operations from the operator's side.
+ * The admin API: operations and locks from the operator's side.
  *
- * Resolving an unknown operation is a person's statement of what happened; it needs a reason,
- * which is recorded with the operation.
+ * A decision is read whole, then the operation's record (what it opens and how long it is kept is
+ * written there), then the store is told; its answer is the operation as it is then. Between the
+ * two somebody else may move it: the store judges again and refuses (STORE_LOST).
  */
 #include "admin/admin.h"
 
+#include "admin/decision.h"
+#include "admin/locks_json.h"
+#include "gate/background.h"
 #include "gate/operation_json.h"
 #include "gate/query.h"
 
 #include <sodium.h>
 #include <stdio.h>
 
-enum { API_BODY_MAX = 64 * 1024, API_ANSWER_MAX = 8 * 1024 * 1024, WHY_MAX = 2000 };
+enum {
+	API_BODY_MAX = 64 * 1024,
+	API_ANSWER_MAX = 8 * 1024 * 1024,
+};
 
 #define OPERATIONS "/api/operations"
+#define LOCKS	   "/api/locks"
 
 struct api_call {
 	struct admin *admin;
 	struct exchange *exchange;
 	struct operation_id id;
-	struct str verb; /* "", "cancel", "resolve" */
+	struct str verb; /* "", "cancel", "resolve", "release" */
+	struct decision decision;
+	struct locks_filter filter;
 	struct store_command command;
 };
 
@@ -38,7 +48,7 @@ static bool is_authenticated(const struct admin *admin, const struct exchange *e
 	       sodium_memcmp(value.at, admin->token, ADMIN_TOKEN_TEXT) == 0;
 }
 
-static void answer_json(struct api_call *call, bool is_list)
+static void answer_json(struct api_call *call)
 {
 	const struct store_command *command = &call->command;
 	struct json_writer json;
@@ -46,12 +56,12 @@ static void answer_json(struct api_call *call, bool is_list)
 
 	buf_init(&body, API_ANSWER_MAX);
 	json_writer_init(&json, &body);
-	if (is_list)
+	if (command->kind == STORE_LIST)
 		operation_list_json(&json, command, false);
-	else if (command->kind == STORE_FIND)
-		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
+	else if (command->kind == STORE_LOCKS)
+		locks_json(&json, command, &call->filter, STORE_LIST_MAX);
 	else
-		operation_json(&json, &command->operation, NULL, 0, false);
+		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	if (body.is_spoiled)
 		exchange_abort(call->exchange);
 	else
@@ -70,12 +80,30 @@ static void ask(struct api_call *call, store_done done)
 	gate_ask(&call->admin->gate->control, &call->command);
 }
 
+/* What a decision came too late for, or was never for. */
+static void answer_lost(struct api_call *call)
+{
+	static const struct {
+		enum problem problem;
+		const char *text;
+	} kinds[] = {
+		[DECISION_CANCEL] = {PROBLEM_NOT_CANCELLABLE,
+				     "only one that has not been sent (queued) can be cancelled"},
+		[DECISION_RESOLVE] = {PROBLEM_NOT_RESOLVABLE,
+				      "only one that is unknown can be resolved"},
+		[DECISION_RELEASE] = {PROBLEM_NOT_RELEASABLE, "it holds no lock"},
+	};
+	char detail[128];
+
+	snprintf(detail, sizeof(detail), "The operation is %s; %s.",
+		 operation_state_name(call->command.operation.state),
+		 kinds[call->decision.kind].text);
+	admin_answer_problem(call->exchange, kinds[call->decision.kind].problem, detail);
+}
+
 /* True: the answer has been given. */
 static bool failed(struct api_call *call)
 {
-	char detail[128];
-	bool is_cancel;
-
 	switch (call->command.result) {
 	case 0:
 		return false;
@@ -84,14 +112,7 @@ static bool failed(struct api_call *call)
 				     "There is no such operation.");
 		return true;
 	case STORE_LOST:
-		is_cancel = str_equal(call->verb, STR("cancel"));
-		snprintf(detail, sizeof(detail), "The operation is %s; %s.",
-			 operation_state_name(call->command.operation.state),
-			 is_cancel ? "only one that has not been sent (queued) can be cancelled"
-				   : "only one that is unknown can be resolved");
-		admin_answer_problem(call->exchange,
-				     is_cancel ? PROBLEM_NOT_CANCELLABLE : PROBLEM_NOT_RESOLVABLE,
-				     detail);
+		answer_lost(call);
 		return true;
 	default:
 		admin_answer_problem(call->exchange, PROBLEM_STORE_UNAVAILABLE, NULL);
@@ -99,33 +120,27 @@ static bool failed(struct api_call *call)
 	}
 }
 
-static void found(struct store_command *command)
+static void answered(struct store_command *command)
 {
 	struct api_call *call = command->owner;
 
 	if (!failed(call))
-		answer_json(call, false);
+		answer_json(call);
 }
 
-static void listed(struct store_command *command)
-{
-	struct api_call *call = command->owner;
-
-	if (!failed(call))
-		answer_json(call, true);
-}
-
-static void find(struct api_call *call)
+static void find(struct api_call *call, store_done done)
 {
 	call->command = (struct store_command){
 		.kind = STORE_FIND,
 		.by_id = true,
 		.operation = {.id = call->id},
 	};
-	ask(call, found);
+	ask(call, done);
 }
 
-static void log_moved(struct api_call *call)
+/* -- decisions --------------------------------------------------------------------- */
+
+static void log_decided(struct api_call *call)
 {
 	char id[OPERATION_ID_TEXT + 1];
 	struct log_line line;
@@ -139,85 +154,65 @@ static void log_moved(struct api_call *call)
 	log_end(&line);
 }
 
-static void moved(struct store_command *command)
+/* A lock that is taken away ends nothing that somebody in the waiting room waits for. */
+static void decided(struct store_command *command)
 {
 	struct api_call *call = command->owner;
+	struct gate *gate = call->admin->gate;
 
 	if (failed(call))
 		return;
-	log_moved(call);
-	waiting_call(&call->admin->gate->waiting, &call->id);
-	find(call);
+	log_decided(call);
+	if (call->decision.kind != DECISION_RELEASE)
+		waiting_call(&gate->waiting, &call->id);
+	if (command->makes_due)
+		background_poke(gate);
+	find(call, answered);
 }
 
-/* Reading the statement. */
-
-static struct str text_member(const struct json_value *body, const char *name)
+static void considered(struct store_command *command)
 {
-	const struct json_value *value = json_member(body, str_from(name));
+	struct api_call *call = command->owner;
+	struct gate *gate = call->admin->gate;
+	struct store_command found = *command;
 
-	return value && value->type == JSON_STRING ? value->string : STR("");
-}
-
-static bool flag_member(const struct json_value *body, const char *name, bool otherwise)
-{
-	const struct json_value *value = json_member(body, str_from(name));
-
-	if (!value || (value->type != JSON_TRUE && value->type != JSON_FALSE))
-		return otherwise;
-	return value->type == JSON_TRUE;
-}
-
-static enum operation_event event_of(const struct api_call *call, const struct json_value *body)
-{
-	if (str_equal(call->verb, STR("cancel")))
-		return EVENT_CANCELLED;
-	if (flag_member(body, "happened", false))
-		return EVENT_FOUND_DONE;
-	return flag_member(body, "retry", true) ? EVENT_FOUND_NOT_DONE : EVENT_FOUND_FAILED;
-}
-
-static const char *wrong_with(const struct api_call *call, const struct json_value *body)
-{
-	const struct json_value *happened = json_member(body, STR("happened"));
-	const struct json_value *retry = json_member(body, STR("retry"));
-	struct str why = text_member(body, "why");
-
-	if (why.len == 0 || why.len > WHY_MAX)
-		return "\"why\" is a text of 1 to 2000 bytes: how you know.";
-	if (text_member(body, "reference").len > WHY_MAX)
-		return "\"reference\" is a text of at most 2000 bytes.";
-	if (str_equal(call->verb, STR("resolve")) &&
-	    (!happened || (happened->type != JSON_TRUE && happened->type != JSON_FALSE)))
-		return "\"happened\" is true or false: whether the service acted.";
-	if (retry && retry->type != JSON_TRUE && retry->type != JSON_FALSE)
-		return "\"retry\" is true or false: whether its caller may send it again.";
-	return NULL;
-}
-
-static void move(struct api_call *call, const struct json_value *body)
-{
-	const char *wrong = wrong_with(call, body);
-
-	if (wrong) {
-		admin_answer_problem(call->exchange, PROBLEM_BODY_MALFORMED, wrong);
+	if (failed(call))
 		return;
-	}
-	call->command = (struct store_command){
-		.kind = STORE_MOVE,
-		.event = event_of(call, body),
-		.any_epoch = true,
-		.retention_ms = gate_settings(call->admin->gate)->tokens.retention_ms,
-		.operation =
-			{
-				.id = call->id,
-				.reason = text_member(body, "why"),
-				.reference = text_member(body, "reference"),
-				.decided_by = STR("operator"),
-			},
-	};
-	ask(call, moved);
+	decision_command(&call->decision, gate_settings(gate), &found, env_wall_ms(gate->env),
+			 &call->command);
+	ask(call, decided);
 }
+
+static void decide(struct api_call *call, const struct json_value *body)
+{
+	const char *wrong = decision_read(call->decision.kind, body, &call->decision);
+
+	if (wrong)
+		admin_answer_problem(call->exchange, PROBLEM_BODY_MALFORMED, wrong);
+	else
+		find(call, considered);
+}
+
+static void read_and_decide(struct api_call *call)
+{
+	struct json_value *body;
+	struct json_error error;
+
+	switch (json_read(call->exchange->body_text, &json_limits_default, &call->exchange->mem,
+			  &body, &error)) {
+	case 0:
+		decide(call, body);
+		break;
+	case JSON_REFUSED:
+		admin_answer_problem(call->exchange, PROBLEM_BODY_MALFORMED, error.detail);
+		break;
+	default:
+		admin_answer_problem(call->exchange, PROBLEM_OVERLOADED, NULL);
+		break;
+	}
+}
+
+/* -- looking ----------------------------------------------------------------------- */
 
 static void list(struct api_call *call)
 {
@@ -229,53 +224,57 @@ static void list(struct api_call *call)
 	if (wrong)
 		admin_answer_problem(call->exchange, PROBLEM_QUERY_MALFORMED, wrong);
 	else
-		ask(call, listed);
+		ask(call, answered);
 }
 
-static void read_and_move(struct api_call *call)
+static void list_locks(struct api_call *call)
 {
-	struct json_value *body;
-	struct json_error error;
+	const char *wrong;
 
-	switch (json_read(call->exchange->body_text, &json_limits_default, &call->exchange->mem,
-			  &body, &error)) {
-	case 0:
-		move(call, body);
-		break;
-	case JSON_REFUSED:
-		admin_answer_problem(call->exchange, PROBLEM_BODY_MALFORMED, error.detail);
-		break;
-	default:
-		admin_answer_problem(call->exchange, PROBLEM_OVERLOADED, NULL);
-		break;
-	}
+	call->command = (struct store_command){
+		.kind = STORE_LOCKS,
+		.limit = STORE_LIST_MAX,
+		.lock_count = STORE_LIST_MAX,
+	};
+	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem,
+			    &call->filter);
+	if (wrong)
+		admin_answer_problem(call->exchange, PROBLEM_QUERY_MALFORMED, wrong);
+	else
+		ask(call, answered);
 }
 
-static bool is_verb(struct str verb)
+static void look(struct api_call *call)
 {
-	return str_equal(verb, STR("cancel")) || str_equal(verb, STR("resolve"));
+	struct str path = call->exchange->request.parts.path;
+
+	if (str_equal(path, STR(OPERATIONS)))
+		list(call);
+	else if (str_equal(path, STR(LOCKS)))
+		list_locks(call);
+	else
+		find(call, answered);
 }
 
 static void route(struct api_call *call)
 {
 	const struct http_request *request = &call->exchange->request;
-	bool is_one =
-		query_operation_path(request->parts.path, STR(OPERATIONS), &call->id, &call->verb);
-	bool is_list = str_equal(request->parts.path, STR(OPERATIONS));
+	struct str path = request->parts.path;
+	bool is_one = query_operation_path(path, STR(OPERATIONS), &call->id, &call->verb);
+	bool is_list = str_equal(path, STR(OPERATIONS)) || str_equal(path, STR(LOCKS));
 	bool is_post = str_equal(request->method, STR("POST"));
 
-	if ((!is_one && !is_list) || (call->verb.len && !is_verb(call->verb)))
+	if ((!is_one && !is_list) ||
+	    (call->verb.len && !decision_kind_from(call->verb, &call->decision.kind)))
 		admin_answer_problem(call->exchange, PROBLEM_NOT_FOUND, NULL);
 	else if (is_post != (call->verb.len != 0) ||
 		 (!is_post && !str_equal(request->method, STR("GET"))))
 		admin_answer_problem(call->exchange, PROBLEM_METHOD_NOT_ALLOWED,
 				     call->verb.len ? "Use POST." : "Use GET.");
-	else if (is_list)
-		list(call);
-	else if (call->verb.len)
-		read_and_move(call);
+	else if (is_post)
+		read_and_decide(call);
 	else
-		find(call);
+		look(call);
 }
 
 static void collected(struct exchange *exchange, const struct http_refusal *refusal)

@@ -1,11 +1,12 @@
 /*
- * counterfoil op: operations from the operator's side.
+ * counterfoil op: operations, and the locks they hold, from the operator's side.
  *
  * Each asks the running gate over its admin listener; nothing here opens the store, so an
  * operator's decision passes through the same table of moves as everything else.
  */
 #include "cli/admin_client.h"
 #include "cli/command.h"
+#include "cli/lock_view.h"
 #include "cli/op_view.h"
 #include "cli/suggest.h"
 #include "core/operation.h"
@@ -134,20 +135,37 @@ static void write_list_target(const struct command_call *call, struct buf *targe
 	}
 }
 
+static bool has_queued(const struct json_value *operations, struct arena *mem)
+{
+	size_t count = operations && operations->type == JSON_ARRAY ? operations->array.count : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal(op_member_text(operations->array.items[i], "state", mem),
+			      STR("queued")))
+			return true;
+	}
+	return false;
+}
+
 static void print_list(struct admin_client *client)
 {
+	const struct json_value *operations = json_member(client->json, STR("operations"));
 	struct json_value *next = json_member(client->json, STR("next"));
 	struct buf out;
 
 	buf_init(&out, OUTPUT_MAX);
-	if (op_view_list(json_member(client->json, STR("operations")), &client->mem, &out) == 0)
+	if (op_view_list(operations, &client->mem, &out) == 0)
 		command_message("no operation to list");
 	print_buf(&out);
+	if (has_queued(operations, &client->mem))
+		command_message("op show OP says what a queued one waits for");
 	if (next && next->type == JSON_STRING && next->string.len)
 		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));
 }
 
-static int ask_and_list(const struct command_call *call, struct str target)
+/* Ask for a list, and show it by `print`. */
+static int ask_and_list(const struct command_call *call, struct str target,
+			void (*print)(struct admin_client *client))
 {
 	struct admin_client client;
 	int r = admin_client_open(&client, call);
@@ -157,7 +175,7 @@ static int ask_and_list(const struct command_call *call, struct str target)
 	if (r == EXIT_DONE && admin_wants_json(call))
 		admin_print_json(&client);
 	else if (r == EXIT_DONE)
-		print_list(&client);
+		print(&client);
 	admin_client_close(&client);
 	return r;
 }
@@ -174,7 +192,7 @@ static int run_list(const struct command_call *call)
 	buf_init(&target, TARGET_MAX);
 	write_list_target(call, &target);
 	r = target.is_spoiled ? command_misused(call->command, "these options are too long")
-			      : ask_and_list(call, buf_str(&target));
+			      : ask_and_list(call, buf_str(&target), print_list);
 	buf_fini(&target);
 	return r;
 }
@@ -228,20 +246,26 @@ static int decide(const struct command_call *call, const char *after_id, struct 
 	return r;
 }
 
-static int run_cancel(const struct command_call *call)
+/* A decision that is nothing but its reason. */
+static int decide_why(const struct command_call *call, const char *after_id, const char *why)
 {
 	struct json_writer writer;
 	struct buf body;
 
-	if (!call->options[CANCEL_WHY])
-		return command_misused(call->command, "--why says why it is cancelled");
 	buf_init(&body, BODY_MAX);
 	json_writer_init(&writer, &body);
 	json_open_object(&writer);
 	json_name(&writer, "why");
-	json_text(&writer, call->options[CANCEL_WHY]);
+	json_text(&writer, why);
 	json_close_object(&writer);
-	return decide(call, "/cancel", &body);
+	return decide(call, after_id, &body);
+}
+
+static int run_cancel(const struct command_call *call)
+{
+	if (!call->options[CANCEL_WHY])
+		return command_misused(call->command, "--why says why it is cancelled");
+	return decide_why(call, "/cancel", call->options[CANCEL_WHY]);
 }
 
 static const struct command command_cancel = {
@@ -314,7 +338,9 @@ static const struct command command_resolve = {
 	.usage = "OP --happened|--did-not [--no-retry] --why TEXT\n"
 		 "           [--reference TEXT] [--json]",
 	.text = "An operation is unknown when the gate sent it and got no certain answer. Look at\n"
-		"the service itself first: a wrong --did-not lets the write be made twice.\n",
+		"the service itself first: a wrong --did-not lets the write be made twice.\n"
+		"Where the action opens a budget, --reference is the id by which it is spent\n"
+		"from: without one --happened opens none.\n",
 	.options = resolve_options,
 	.option_count = sizeof(resolve_options) / sizeof(resolve_options[0]),
 	.operands_min = 1,
@@ -322,13 +348,94 @@ static const struct command command_resolve = {
 	.run = run_resolve,
 };
 
+/* -- locks ------------------------------------------------------------------------- */
+
+enum { LOCKS_HELD, LOCKS_WAITING };
+
+static const struct command_option locks_options[] = {
+	{"--held", NULL, "only those that an operation holds"},
+	{"--waiting", NULL, "only those that an operation waits for"},
+	ADMIN_OPTIONS,
+};
+
+static void print_locks(struct admin_client *client)
+{
+	const struct json_value *more = json_member(client->json, STR("more"));
+	struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	if (lock_view_list(json_member(client->json, STR("locks")), &client->mem, &out) == 0)
+		command_message("no lock to list");
+	print_buf(&out);
+	if (more && more->type == JSON_TRUE)
+		command_message("there may be more; those that are held come first");
+}
+
+static int run_locks(const struct command_call *call)
+{
+	static const char *const targets[2][2] = {
+		{"/api/locks", "/api/locks?waiting=true"},
+		{"/api/locks?held=true", "/api/locks?held=true&waiting=true"},
+	};
+	bool is_held = call->options[LOCKS_HELD] != NULL;
+	bool is_waited_for = call->options[LOCKS_WAITING] != NULL;
+
+	return ask_and_list(call, str_from(targets[is_held][is_waited_for]), print_locks);
+}
+
+static const struct command command_locks = {
+	.name = "op locks",
+	.summary = "lists locks, who holds them and who waits",
+	.usage = "[--held] [--waiting] [--json]",
+	.text = "A lock is held while its operation runs, and while it is unknown: nobody else "
+		"may\n"
+		"touch what may be in the middle of a change. With both options: those that are\n"
+		"held and waited for.\n",
+	.options = locks_options,
+	.option_count = sizeof(locks_options) / sizeof(locks_options[0]),
+	.run = run_locks,
+};
+
+/* -- release ----------------------------------------------------------------------- */
+
+enum { RELEASE_WHY };
+
+static const struct command_option release_options[] = {
+	{"--why", "TEXT", "how you know that it does no harm, kept with the operation"},
+	ADMIN_OPTIONS,
+};
+
+static int run_release(const struct command_call *call)
+{
+	if (!call->options[RELEASE_WHY])
+		return command_misused(call->command,
+				       "--why says how you know that it does no harm");
+	return decide_why(call, "/release", call->options[RELEASE_WHY]);
+}
+
+static const struct command command_release = {
+	.name = "op release",
+	.summary = "takes the lock away from an operation",
+	.usage = "OP --why TEXT [--json]",
+	.text = "The next one that waits gets the lock, though this one may still act; the\n"
+		"operation itself stays as it is. If you can find out what became of it, op\n"
+		"resolve does both. A service that compares fencing numbers is safe from a holder\n"
+		"that comes late; any other is as safe as your reason.\n",
+	.options = release_options,
+	.option_count = sizeof(release_options) / sizeof(release_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_release,
+};
+
 static const struct command *const op_commands[] = {
-	&command_list, &command_show, &command_cancel, &command_resolve, NULL,
+	&command_list,	  &command_show, &command_cancel, &command_resolve, &command_locks,
+	&command_release, NULL,
 };
 
 const struct command command_op = {
 	.name = "op",
-	.summary = "lists, shows, cancels and resolves operations",
-	.usage = "list|show|cancel|resolve [OPTIONS]",
+	.summary = "lists, shows, cancels and resolves operations; their locks",
+	.usage = "list|show|cancel|resolve|locks|release [OPTIONS]",
 	.commands = op_commands,
 };

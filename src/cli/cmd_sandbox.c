@@ -33,11 +33,10 @@ const struct command command_sandbox = {
 	.summary = "runs a practice API to try the gate on",
 	.usage = "[--listen ADDRESS]",
 	.text = "Tickets, payments, refunds, deployments and orders under /v1, where every POST\n"
-		"makes a new effect. GET /effects counts them, DELETE /effects starts anew. "
-		"Faults\n"
-		"are asked for by PUT /faults or by a request's own Sandbox-Fault header: drop,\n"
-		"reset, half, hang, hang;work, delay=MS, status=N, status=N;work. See\n"
-		"counterfoil(1).\n",
+		"makes a new effect, and events at /hooks/NAME. GET /effects counts them,\n"
+		"DELETE /effects starts anew. Faults are asked for by PUT /faults or by a\n"
+		"request's own Sandbox-Fault header: drop, reset, half, hang, hang;work, decline,\n"
+		"delay=MS, hide=MS, twice, status=N, status=N;work. See counterfoil(1).\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.run = run,

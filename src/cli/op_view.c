@@ -1,30 +1,27 @@
 /*
- * A table is laid out in two passes: cells are cleaned and cut first, then the widths are
- * known. The time line is put together from what the gate has in several places: the claim,
- * the attempts, the last change.
+ * The time line of an operation is put together from what the gate has in several places: the
+ * claim, the attempts, the last change.
  */
 #include "cli/op_view.h"
 
+#include "cli/table.h"
 #include "cli/terminal.h"
+#include "core/money.h"
 
 #include <stdlib.h>
 
 enum {
-	TABLE_COLUMNS = 7,
-	TABLE_GAP = 2,	       /* blanks between two columns */
+	COLUMNS = 7,	       /* of the table */
 	VALUE_MAX = 64 * 1024, /* bytes of one value's JSON */
 	FACT_WIDTH = 13,       /* of the names on the page of one operation */
 };
 
-static const struct column {
-	const char *title;
-	size_t width_max; /* characters; a longer text is cut */
-} columns[TABLE_COLUMNS] = {
+static const struct table_column columns[COLUMNS] = {
 	{"OPERATION", 29}, {"STATE", 17}, {"CREATED", 24}, {"TRIES", 6},
 	{"REQUEST", 44},   {"TOKEN", 36}, {"ACCOUNT", 24},
 };
 
-static const struct json_value *member(const struct json_value *object, const char *name)
+const struct json_value *op_member(const struct json_value *object, const char *name)
 {
 	if (!object || object->type != JSON_OBJECT)
 		return NULL;
@@ -54,7 +51,7 @@ static struct str value_text(const struct json_value *value, struct arena *mem)
 
 struct str op_member_text(const struct json_value *object, const char *name, struct arena *mem)
 {
-	return value_text(member(object, name), mem);
+	return value_text(op_member(object, name), mem);
 }
 
 /* -- the table --------------------------------------------------------------------- */
@@ -71,22 +68,9 @@ static struct str request_text(const struct json_value *operation, struct arena 
 	return arena_printf(mem, "%.*s %.*s", STR_ARG(method), STR_ARG(path));
 }
 
-static struct str clean_cell(struct str text, size_t width_max, struct arena *mem)
+static void add_row(const struct json_value *operation, struct arena *mem, struct table *table)
 {
-	struct str cell;
-	struct buf out;
-
-	buf_init(&out, VALUE_MAX);
-	terminal_append_cut(&out, text, width_max);
-	cell = arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	return cell;
-}
-
-static void fill_row(const struct json_value *operation, struct arena *mem,
-		     struct str row[TABLE_COLUMNS])
-{
-	const struct str texts[TABLE_COLUMNS] = {
+	const struct str texts[COLUMNS] = {
 		op_member_text(operation, "id", mem),
 		op_member_text(operation, "state", mem),
 		op_member_text(operation, "created", mem),
@@ -96,47 +80,19 @@ static void fill_row(const struct json_value *operation, struct arena *mem,
 		op_member_text(operation, "account", mem),
 	};
 
-	for (size_t i = 0; i < TABLE_COLUMNS; i++)
-		row[i] = clean_cell(texts[i], columns[i].width_max, mem);
-}
-
-static void append_blanks(struct buf *out, size_t count)
-{
-	buf_printf(out, "%*s", (int)count, "");
-}
-
-static void append_row(struct buf *out, const struct str row[TABLE_COLUMNS],
-		       const size_t widths[TABLE_COLUMNS])
-{
-	for (size_t i = 0; i < TABLE_COLUMNS; i++) {
-		buf_append_str(out, row[i]);
-		if (i + 1 < TABLE_COLUMNS)
-			append_blanks(out, widths[i] - terminal_width(row[i]) + TABLE_GAP);
-	}
-	buf_append_byte(out, '\n');
+	table_add(table, texts);
 }
 
 size_t op_view_list(const struct json_value *operations, struct arena *mem, struct buf *out)
 {
 	size_t count = operations && operations->type == JSON_ARRAY ? operations->array.count : 0;
-	struct str(*rows)[TABLE_COLUMNS] = arena_alloc(mem, (count + 1) * sizeof(*rows));
-	size_t widths[TABLE_COLUMNS] = {0};
+	struct table table;
 
-	if (count == 0 || !rows)
+	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, mem))
 		return 0;
-	for (size_t i = 0; i < TABLE_COLUMNS; i++)
-		rows[0][i] = str_from(columns[i].title);
 	for (size_t i = 0; i < count; i++)
-		fill_row(operations->array.items[i], mem, rows[i + 1]);
-	for (size_t i = 0; i <= count; i++) {
-		for (size_t j = 0; j < TABLE_COLUMNS; j++) {
-			size_t width = terminal_width(rows[i][j]);
-
-			widths[j] = width > widths[j] ? width : widths[j];
-		}
-	}
-	for (size_t i = 0; i <= count; i++)
-		append_row(out, rows[i], widths);
+		add_row(operations->array.items[i], mem, &table);
+	table_write(&table, out);
 	return count;
 }
 
@@ -161,8 +117,113 @@ static void append_response(const struct json_value *response, struct arena *mem
 		return;
 	append_fact(out, "Response",
 		    arena_printf(mem, "%.*s, %.*s bytes%s", STR_ARG(status), STR_ARG(length),
-				 is_true(member(response, "kept")) ? "" : ", body not kept"));
+				 is_true(op_member(response, "kept")) ? "" : ", body not kept"));
 	append_fact(out, "", digest);
+}
+
+/* Of several names: "op_1, op_2". */
+static void append_names(const char *title, const struct json_value *names, struct arena *mem,
+			 struct buf *out)
+{
+	size_t count = names && names->type == JSON_ARRAY ? names->array.count : 0;
+	struct str text = STR("");
+
+	for (size_t i = 0; i < count; i++) {
+		struct str name = value_text(names->array.items[i], mem);
+
+		text = arena_printf(mem, "%.*s%s%.*s", STR_ARG(text), i ? ", " : "", STR_ARG(name));
+	}
+	append_fact(out, title, text);
+}
+
+static void append_tries(const struct json_value *operation, struct arena *mem, struct buf *out)
+{
+	struct str tries = op_member_text(operation, "tries", mem);
+
+	if (tries.len && !str_equal(tries, STR("0")))
+		append_fact(out, "Tries", arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
+	append_fact(out, "Next try", op_member_text(operation, "due", mem));
+}
+
+/* -- what the rules have to do with it --------------------------------------------- */
+
+/* What it has to do with its lock: "waits; held by op_1". */
+static struct str lock_text(const struct json_value *lock, struct arena *mem)
+{
+	struct str holder = op_member_text(lock, "holder", mem);
+	bool waits = is_true(op_member(lock, "waits"));
+
+	if (is_true(op_member(lock, "holds")))
+		return STR("held by it");
+	if (holder.len)
+		return arena_printf(mem, "%sheld by %.*s", waits ? "waits for it; " : "",
+				    STR_ARG(holder));
+	return waits ? STR("waits for it; its turn has come") : STR("not held");
+}
+
+static void append_lock(const struct json_value *lock, struct arena *mem, struct buf *out)
+{
+	struct str name = op_member_text(lock, "name", mem);
+	struct str fence = op_member_text(lock, "fence", mem);
+	struct str version = op_member_text(lock, "version", mem);
+	struct str text;
+
+	if (!name.len)
+		return;
+	text = lock_text(lock, mem);
+	if (fence.len && !str_equal(fence, STR("0")))
+		text = arena_printf(mem, "%.*s, fencing number %.*s", STR_ARG(text),
+				    STR_ARG(fence));
+	if (version.len)
+		text = arena_printf(mem, "%.*s, version %.*s", STR_ARG(text), STR_ARG(version));
+	append_fact(out, "Lock", name);
+	append_fact(out, "", text);
+}
+
+/* Minor units, as the gate counts them, with the currency's point: 4900 is "49.00". */
+static struct str amount_text(const struct json_value *budget, const char *name, struct arena *mem)
+{
+	const struct json_value *value = op_member(budget, name);
+	int digits = money_exponent(op_member_text(budget, "currency", mem));
+	uint64_t size, unit = 1;
+	int64_t amount;
+
+	if (!value || value->type != JSON_NUMBER || digits < 0 ||
+	    !json_number_to_i64(&value->number, &amount))
+		return value_text(value, mem);
+	for (int i = 0; i < digits; i++)
+		unit *= 10;
+	size = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
+	if (digits == 0)
+		return arena_printf(mem, "%s%llu", amount < 0 ? "-" : "", (unsigned long long)size);
+	return arena_printf(mem, "%s%llu.%0*llu", amount < 0 ? "-" : "",
+			    (unsigned long long)(size / unit), digits,
+			    (unsigned long long)(size % unit));
+}
+
+static void append_budget(const struct json_value *budget, struct arena *mem, struct buf *out)
+{
+	struct str currency = op_member_text(budget, "currency", mem);
+	struct str spends = amount_text(budget, "spends", mem);
+	struct str total = amount_text(budget, "total", mem);
+	struct str used = amount_text(budget, "used", mem);
+	struct str left = amount_text(budget, "left", mem);
+
+	if (!spends.len)
+		return;
+	append_fact(out, "Budget",
+		    arena_printf(mem, "spends %.*s %.*s", STR_ARG(spends), STR_ARG(currency)));
+	if (total.len)
+		append_fact(out, "",
+			    arena_printf(mem, "%.*s of %.*s %.*s used, %.*s left", STR_ARG(used),
+					 STR_ARG(total), STR_ARG(currency), STR_ARG(left)));
+}
+
+static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
+{
+	append_fact(out, "Unique until", op_member_text(op_member(rules, "unique"), "until", mem));
+	append_lock(op_member(rules, "lock"), mem, out);
+	append_budget(op_member(rules, "budget"), mem, out);
 }
 
 static void append_facts(const struct json_value *operation, struct arena *mem, struct buf *out)
@@ -178,7 +239,9 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 		{"Epoch", "epoch"},
 		{"Expires", "expires"},
 		{"Retry of", "retry_of"},
+		{"Service key", "downstream_key"},
 		{"Reference", "reference"},
+		{"Resource", "resource"},
 		{"Decided by", "decided_by"},
 		{"Reason", "reason"},
 	};
@@ -192,8 +255,13 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 					 STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
 		append_fact(out, facts[i].title, op_member_text(operation, facts[i].name, mem));
-	append_response(member(operation, "response"), mem, out);
+	append_names("Retried by", op_member(operation, "retried_by"), mem, out);
+	append_tries(operation, mem, out);
+	append_rules(op_member(operation, "rules"), mem, out);
+	append_response(op_member(operation, "response"), mem, out);
 }
+
+/* -- its time line ----------------------------------------------------------------- */
 
 /* A moment of the time line. RFC 3339 times in UTC order by their bytes. */
 struct moment {
@@ -218,22 +286,30 @@ static struct str with_word(const char *word, struct str text, struct arena *mem
 	return text.len ? arena_printf(mem, "  %s %.*s", word, STR_ARG(text)) : STR("");
 }
 
+/* Whose doing it was: what the gate or an operator did is no attempt of a caller's. */
+static struct str actor_text(const struct json_value *attempt, struct arena *mem)
+{
+	struct str by = op_member_text(attempt, "by", mem);
+
+	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
+}
+
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)
 {
-	const struct json_value *delivered = member(attempt, "delivered");
+	const struct json_value *delivered = op_member(attempt, "delivered");
 	const char *delivery = !delivered		       ? ""
 			       : delivered->type == JSON_TRUE  ? "  (answer delivered)"
 			       : delivered->type == JSON_FALSE ? "  (answer not delivered)"
 							       : "";
 
 	return arena_printf(
-		mem, "attempt: %.*s%.*s%.*s%.*s%.*s%s",
+		mem, "%.*s: %.*s%.*s%.*s%.*s%.*s%s%.*s", STR_ARG(actor_text(attempt, mem)),
 		STR_ARG(op_member_text(attempt, "outcome", mem)),
 		STR_ARG(with_word("by", op_member_text(attempt, "agent", mem), mem)),
 		STR_ARG(with_word("task", op_member_text(attempt, "task", mem), mem)),
 		STR_ARG(with_word("step", op_member_text(attempt, "step", mem), mem)),
 		STR_ARG(with_word("request", op_member_text(attempt, "request_id", mem), mem)),
-		delivery);
+		delivery, STR_ARG(with_word("note", op_member_text(attempt, "note", mem), mem)));
 }
 
 static size_t add_moment(struct moment *moments, size_t count, struct str at, struct str what)
@@ -246,7 +322,7 @@ static size_t add_moment(struct moment *moments, size_t count, struct str at, st
 
 static void append_time_line(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
-	const struct json_value *attempts = member(operation, "attempts");
+	const struct json_value *attempts = op_member(operation, "attempts");
 	size_t listed = attempts && attempts->type == JSON_ARRAY ? attempts->array.count : 0;
 	struct moment *moments = arena_alloc(mem, (listed + 2) * sizeof(*moments));
 	struct str state = op_member_text(operation, "state", mem);
@@ -275,8 +351,8 @@ static void append_time_line(const struct json_value *operation, struct arena *m
 
 static void append_left_out(const struct json_value *operation, struct buf *out)
 {
-	const struct json_value *attempts = member(operation, "attempts");
-	const struct json_value *counted = member(operation, "attempt_count");
+	const struct json_value *attempts = op_member(operation, "attempts");
+	const struct json_value *counted = op_member(operation, "attempt_count");
 	int64_t listed =
 		attempts && attempts->type == JSON_ARRAY ? (int64_t)attempts->array.count : 0;
 	int64_t count;

@@ -21,6 +21,9 @@ size_t op_view_list(const struct json_value *operations, struct arena *mem, stru
 /* One operation: its facts, then its time line, oldest first. */
 void op_view_show(const struct json_value *operation, struct arena *mem, struct buf *out);
 
+/* A member of what may not be an object; NULL: it is not there. */
+const struct json_value *op_member(const struct json_value *object, const char *name);
+
 /* The text of a member: a string as it is, null or nothing as "", anything else as JSON. */
 struct str op_member_text(const struct json_value *object, const char *name, struct arena *mem);
 

@@ -150,6 +150,9 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NOT_RESOLVABLE] = {"not-resolvable", 409, "There is nothing to resolve",
 				    ADVICE_STOP, 0,
 				    "Only an operation whose outcome is unknown can be resolved."},
+	[PROBLEM_NOT_RELEASABLE] = {"not-releasable", 409, "There is no lock to release",
+				    ADVICE_STOP, 0,
+				    "Only an operation that holds a lock can lose it."},
 	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
 				     0,
 				     "A filter or a page of a list could not be read. Nothing was "

@@ -5,6 +5,7 @@
 
 #include "base/err.h"
 #include "sandbox/api_write.h"
+#include "sandbox/query.h"
 
 #include <stdlib.h>
 
@@ -16,6 +17,7 @@ struct place {
 
 static bool find_place(struct str path, struct place *out_place);
 static void answer_resource(struct api_work *work, const struct place *place);
+static void answer_hook(struct api_work *work);
 static void answer_effects(struct api_work *work);
 static void answer_faults(struct api_work *work);
 
@@ -92,6 +94,8 @@ void api_answer(struct world *world, const struct api_request *request, struct a
 		answer_effects(&work);
 	else if (str_equal(request->path, STR("/faults")))
 		answer_faults(&work);
+	else if (str_starts_with(request->path, STR("/hooks/")))
+		answer_hook(&work);
 	else if (find_place(request->path, &place))
 		answer_resource(&work, &place);
 	else
@@ -146,63 +150,50 @@ static void write_record(const struct resource *resource, const struct record *r
 	buf_append_byte(out, '}');
 }
 
-/* The value of a query's member, decoded into the request's memory; empty when there is none. */
-static struct str query_member(const struct api_work *work, struct str name)
+static bool is_visible(const struct api_work *work, const struct record *record)
 {
-	struct str pair, rest = work->request->query;
-	char *out;
-	size_t len = 0;
-
-	do {
-		if (!str_split(&rest, '&', &pair))
-			return STR("");
-	} while (!str_equal(str_of(pair.at, str_find(pair, '=')), name));
-	pair = str_from_index(pair, name.len + 1);
-	out = arena_alloc(work->request->mem, pair.len + 1);
-	for (size_t i = 0; out && i < pair.len; i++) {
-		int high = i + 2 < pair.len ? hex_digit(pair.at[i + 1]) : -1;
-		int low = i + 2 < pair.len ? hex_digit(pair.at[i + 2]) : -1;
-
-		if (pair.at[i] == '%' && high >= 0 && low >= 0) {
-			out[len++] = (char)(high << 4 | low);
-			i += 2;
-		} else {
-			out[len++] = pair.at[i] == '+' ? ' ' : pair.at[i];
-		}
-	}
-	return out ? str_of(out, len) : STR("");
+	return record->visible_ms <= work->request->wall_ms;
 }
 
-static bool has_reference(const struct record *record, struct str reference)
+/* One of a list; `is_first` of them. */
+static void write_listed(const struct api_work *work, const struct resource *resource,
+			 const struct record *record, bool is_first)
 {
-	return !reference.len || str_equal(record->reference, reference) ||
-	       str_equal(record->key, reference);
+	struct buf *out = &work->reply->body;
+
+	if (!is_first)
+		buf_append_byte(out, ',');
+	write_record(resource, record, out);
+	if (work->request->is_twice) {
+		buf_append_byte(out, ',');
+		write_record(resource, record, out);
+	}
 }
 
 /* {"data": [newest first], "has_more"}. */
 static void answer_list(struct api_work *work, const struct resource *resource)
 {
 	const struct shelf *shelf = &work->world->shelves[resource->kind];
-	struct str reference = query_member(work, STR("reference"));
-	struct str wanted = query_member(work, STR("limit"));
 	struct buf *out = &work->reply->body;
-	uint64_t limit = API_LIST_MAX, count = 0, number = shelf->next;
+	uint64_t number = shelf->next;
+	struct query query;
+	const char *why;
+	size_t count = 0;
 
-	if (wanted.len && (!str_to_u64(wanted, API_LIST_MAX, &limit) || limit == 0)) {
-		api_error(work->reply, 400, "invalid", "limit= takes a number from 1 to 100.");
+	if (!query_read(work->request->query, work->request->mem, &query, &why)) {
+		api_error(work->reply, 400, "invalid", why);
 		return;
 	}
 	buf_append_str(out, STR("{\"data\":["));
-	while (number > shelf->first && count <= limit) {
+	while (number > shelf->first && count <= query.limit) {
 		const struct record *record = shelf_numbered(shelf, --number);
 
-		if (!has_reference(record, reference) || ++count > limit)
+		if (!is_visible(work, record) || !query_wants(&query, record))
 			continue;
-		if (count > 1)
-			buf_append_byte(out, ',');
-		write_record(resource, record, out);
+		if (++count <= query.limit)
+			write_listed(work, resource, record, count == 1);
 	}
-	buf_printf(out, "],\"has_more\":%s}\n", count > limit ? "true" : "false");
+	buf_printf(out, "],\"has_more\":%s}\n", count > query.limit ? "true" : "false");
 	work->reply->status = 200;
 }
 
@@ -221,7 +212,7 @@ static void answer_one(struct api_work *work, const struct resource *resource, s
 {
 	const struct record *record = resource_record(work->world, resource, id);
 
-	if (record)
+	if (record && is_visible(work, record))
 		answer_record(work, resource, 200, record);
 	else
 		api_error(work->reply, 404, "not_found", "There is no record of this id.");
@@ -256,6 +247,25 @@ static void answer_resource(struct api_work *work, const struct place *place)
 		refuse_method(work, resource->is_put ? "GET, HEAD, PUT" : "GET, HEAD");
 }
 
+/* -- events ------------------------------------------------------------------------ */
+
+/* An event is counted, and its body is not looked at. */
+static void answer_hook(struct api_work *work)
+{
+	struct str name = str_from_index(work->request->path, 7);
+
+	if (!name.len || str_find(name, '/') < name.len) {
+		api_error(work->reply, 404, "not_found", "There is nothing at this path.");
+	} else if (!is_method(work, "POST")) {
+		refuse_method(work, "POST");
+	} else if (effects_add(&work->world->effects, KIND_HOOK, work->request->event) != 0) {
+		api_error(work->reply, 503, "no_memory", "There is no memory for it.");
+	} else {
+		work->reply->status = 200;
+		buf_append_str(&work->reply->body, STR("{\"received\":true}\n"));
+	}
+}
+
 /* -- counts and faults ------------------------------------------------------------- */
 
 static void write_effects(struct api_work *work)
@@ -263,7 +273,8 @@ static void write_effects(struct api_work *work)
 	struct json_writer writer;
 
 	json_writer_init(&writer, &work->reply->body);
-	effects_write(&work->world->effects, query_member(work, STR("key")), &writer);
+	effects_write(&work->world->effects,
+		      query_member(work->request->query, STR("key"), work->request->mem), &writer);
 	buf_append_byte(&work->reply->body, '\n');
 	work->reply->status = 200;
 }

@@ -14,14 +14,25 @@ struct draft {
 	struct str reference;	/* body field `reference` */
 	int64_t amount;		/* payments, refunds */
 	char currency[4];	/* payments, refunds */
-	struct record *payment; /* refunds: of which */
+	struct record *payment; /* refunds: of which; how much is left of it is not looked at */
 	struct str environment; /* deployments: to which */
 	int64_t version;	/* deployments: that it will have */
+	bool has_fence;		/* deployments */
+	uint64_t fence;
 };
 
 static bool check_ticket(struct api_work *work, struct draft *draft);
 static bool check_payment(struct api_work *work, struct draft *draft);
 static bool check_refund(struct api_work *work, struct draft *draft);
+/* The fencing number is kept for all to see, and a smaller one than the last is no obstacle. */
+static bool read_fence(struct api_work *work, struct draft *draft)
+{
+	struct str text = work->request->fence;
+
+	draft->has_fence = text.len > 0;
+	return !text.len || str_to_u64(text, INT64_MAX, &draft->fence);
+}
+
 static bool check_deployment(struct api_work *work, struct draft *draft);
 static bool check_order(struct api_work *work, struct draft *draft);
 
@@ -155,9 +166,6 @@ static bool check_refund(struct api_work *work, struct draft *draft)
 		return refuse(work, 404, "not_found", "There is no payment of this id.");
 	if (strcmp(draft->payment->currency, draft->currency) != 0)
 		return refuse(work, 422, "wrong_currency", "The payment has another currency.");
-	if (draft->amount > draft->payment->amount - draft->payment->refunded)
-		return refuse(work, 422, "amount_too_large",
-			      "More than what is left of the captured amount.");
 	return true;
 }
 
@@ -170,6 +178,8 @@ static bool check_deployment(struct api_work *work, struct draft *draft)
 	    !read_text(draft, "service", &text) || !read_text(draft, "artifact", &text))
 		return refuse(work, 400, "invalid",
 			      "environment, service and artifact are texts of 1 to 200 bytes.");
+	if (!read_fence(work, draft))
+		return refuse(work, 400, "invalid", "X-Fence is a whole number.");
 	environment = shelf_named(&work->world->environments, draft->environment);
 	draft->version = environment ? environment->version + 1 : 1;
 	return true;
@@ -196,7 +206,18 @@ static bool is_own_member(const struct draft *draft, struct str name)
 
 	return str_equal(name, STR("id")) || str_equal(name, str_from(time_name(draft))) ||
 	       (kind == KIND_PAYMENT && str_equal(name, STR("refunded"))) ||
-	       (kind == KIND_DEPLOYMENT && str_equal(name, STR("version")));
+	       (kind == KIND_DEPLOYMENT &&
+		(str_equal(name, STR("version")) || str_equal(name, STR("fence"))));
+}
+
+static void write_version(const struct draft *draft, struct json_writer *writer)
+{
+	json_name(writer, "version");
+	json_integer(writer, draft->version);
+	if (draft->has_fence) {
+		json_name(writer, "fence");
+		json_integer(writer, (int64_t)draft->fence);
+	}
 }
 
 static void write_members(const struct api_work *work, const struct draft *draft, struct buf *out)
@@ -216,10 +237,8 @@ static void write_members(const struct api_work *work, const struct draft *draft
 			out->is_spoiled = true;
 		writer.needs_comma = true; /* the value was written past the writer */
 	}
-	if (draft->version) {
-		json_name(&writer, "version");
-		json_integer(&writer, draft->version);
-	}
+	if (draft->version)
+		write_version(draft, &writer);
 	json_name(&writer, time_name(draft));
 	json_time(&writer, work->request->wall_ms);
 }
@@ -239,6 +258,8 @@ static struct record *make_record(const struct api_work *work, const struct draf
 	if (!record)
 		return NULL;
 	record->amount = draft->amount;
+	if (work->request->hide_ms)
+		record->visible_ms = work->request->wall_ms + work->request->hide_ms;
 	memcpy(record->currency, draft->currency, sizeof(record->currency));
 	return record;
 }
@@ -255,8 +276,7 @@ static struct record *make_environment(const struct api_work *work, const struct
 	json_writer_init(&writer, &members);
 	json_name(&writer, "name");
 	json_string(&writer, draft->environment);
-	json_name(&writer, "version");
-	json_integer(&writer, draft->version);
+	write_version(draft, &writer);
 	json_name(&writer, "deployment");
 	json_string(&writer, draft->id);
 	for (size_t i = 0; i < sizeof(taken_over) / sizeof(taken_over[0]); i++) {
@@ -291,7 +311,7 @@ static int commit(struct api_work *work, struct draft *draft, struct record *rec
 {
 	struct shelf *shelf = &work->world->shelves[draft->resource->kind];
 
-	if (draft->payment)
+	if (draft->payment && draft->payment->refunded < INT64_MAX - draft->amount)
 		draft->payment->refunded += draft->amount;
 	if (environment)
 		put_named(&work->world->environments, environment);
@@ -317,6 +337,31 @@ static bool name_draft(struct api_work *work, struct draft *draft, struct str id
 	return true;
 }
 
+/* The newest record that came with this key or reference; NULL: none did. */
+static const struct record *find_by_key(const struct shelf *shelf, struct str key)
+{
+	for (uint64_t number = shelf->next; key.len && number-- > shelf->first;) {
+		const struct record *record = shelf_numbered(shelf, number);
+
+		if (str_equal(record->key, key) || str_equal(record->reference, key))
+			return record;
+	}
+	return NULL;
+}
+
+/* Made under this key before, where keys are honoured; NULL: it is to be made. */
+static const struct record *made_before(struct api_work *work, const struct resource *resource,
+					struct str key)
+{
+	const struct record *record = NULL;
+
+	if (work->world->faults.honours_keys && resource->prefix)
+		record = find_by_key(&work->world->shelves[resource->kind], key);
+	if (record)
+		work->world->effects.resent++;
+	return record;
+}
+
 int resource_write(struct api_work *work, const struct resource *resource, struct str id,
 		   const struct record **out_record)
 {
@@ -330,10 +375,13 @@ int resource_write(struct api_work *work, const struct resource *resource, struc
 	draft.wish = wish;
 	if (!name_draft(work, &draft, id) || !resource->check(work, &draft))
 		return 0;
+	key = work->request->key.len ? work->request->key : draft.reference;
+	*out_record = made_before(work, resource, key);
+	if (*out_record)
+		return 200;
 	record = make_record(work, &draft);
 	if (draft.environment.len)
 		environment = make_environment(work, &draft);
-	key = work->request->key.len ? work->request->key : draft.reference;
 	if (!record || (draft.environment.len && !environment) ||
 	    effects_add(&work->world->effects, resource->kind, key) != 0) {
 		record_free(record);

@@ -37,7 +37,8 @@ struct record *resource_record(const struct world *world, const struct resource 
 
 /*
  * Carry out a write; `id` is the client's own (PUT) or empty (POST). Returns 201 or 200 and
- * the record, which the world keeps; 0 when an error has been answered.
+ * the record, which the world keeps; 0 when an error has been answered. 200 to a POST: the
+ * record was there, by a key that is honoured.
  */
 int resource_write(struct api_work *work, const struct resource *resource, struct str id,
 		   const struct record **out_record);

@@ -17,7 +17,7 @@ struct effect_key {
 
 static const char *const kind_names[KIND_COUNT] = {
 	[KIND_TICKET] = "tickets",	   [KIND_PAYMENT] = "payments", [KIND_REFUND] = "refunds",
-	[KIND_DEPLOYMENT] = "deployments", [KIND_ORDER] = "orders",
+	[KIND_DEPLOYMENT] = "deployments", [KIND_ORDER] = "orders",	[KIND_HOOK] = "hooks",
 };
 
 const char *kind_name(enum kind kind)
@@ -154,5 +154,7 @@ void effects_write(const struct effects *effects, struct str only, struct json_w
 	json_close_object(writer);
 	json_name(writer, "keys_forgotten");
 	json_integer(writer, (int64_t)effects->keys_forgotten);
+	json_name(writer, "resent");
+	json_integer(writer, (int64_t)effects->resent);
 	json_close_object(writer);
 }

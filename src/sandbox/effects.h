@@ -14,7 +14,15 @@
 #include "base/str.h"
 #include "json/json.h"
 
-enum kind { KIND_TICKET, KIND_PAYMENT, KIND_REFUND, KIND_DEPLOYMENT, KIND_ORDER, KIND_COUNT };
+enum kind {
+	KIND_TICKET,
+	KIND_PAYMENT,
+	KIND_REFUND,
+	KIND_DEPLOYMENT,
+	KIND_ORDER,
+	KIND_HOOK,
+	KIND_COUNT
+};
 
 /* The collection's name: "tickets", … */
 const char *kind_name(enum kind kind);
@@ -27,6 +35,7 @@ enum {
 
 struct effects {
 	uint64_t of_kind[KIND_COUNT];
+	uint64_t resent; /* writes that were no effect, because their key was honoured */
 	uint64_t keys_forgotten;
 	size_t key_count;
 	struct list keys;			    /* in the order first seen */
@@ -40,7 +49,8 @@ void effects_fini(struct effects *effects); /* usable again after effects_init()
 int effects_add(struct effects *effects, enum kind kind, struct str key);
 
 /*
- * {"total", "kinds": {kind: count}, "keys": {key: count}, "keys_forgotten"}. With `only` not
+ * {"total", "kinds": {kind: count}, "keys": {key: count}, "keys_forgotten",
+ * "resent"}. With `only` not
  * empty, "keys" has at most that one.
  */
 void effects_write(const struct effects *effects, struct str only, struct json_writer *writer);

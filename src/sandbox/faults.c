@@ -15,7 +15,7 @@ struct fault {
 	uint64_t times; /* requests it is still for */
 	struct fault_plan plan;
 	char text[FAULT_TEXT_MAX + 1];
-	char path[FAULT_TEXT_MAX + 1];	 /* "": any under /v1 */
+	char path[FAULT_TEXT_MAX + 1];	 /* "": any */
 	char method[FAULT_TEXT_MAX + 1]; /* "": POST and PUT; "*": any */
 };
 
@@ -26,23 +26,28 @@ static const struct ending_word {
 } ending_words[] = {
 	{"drop", ENDING_DROP, true},	  {"half", ENDING_HALF, true},
 	{"reset", ENDING_RESET, false},	  {"hang", ENDING_HANG, false},
-	{"hang;work", ENDING_HANG, true},
+	{"hang;work", ENDING_HANG, true}, {"decline", ENDING_DECLINE, false},
 };
+
+bool fault_may_meet(struct str path)
+{
+	return str_starts_with(path, STR("/v1/")) || str_starts_with(path, STR("/hooks/"));
+}
 
 void fault_plan_none(struct fault_plan *out_plan)
 {
 	*out_plan = (struct fault_plan){.ending = ENDING_ANSWER, .does_work = true};
 }
 
-static int read_delay(struct str text, struct fault_plan *plan, const char **out_why)
+static int read_ms(struct str text, int64_t *out_ms, const char **out_why)
 {
 	uint64_t ms;
 
 	if (!str_to_u64(text, FAULT_DELAY_MAX_MS, &ms)) {
-		*out_why = "delay= takes milliseconds, up to 600000.";
+		*out_why = "delay= and hide= take milliseconds, up to 600000.";
 		return FAULT_REFUSED;
 	}
-	plan->delay_ms = (int64_t)ms;
+	*out_ms = (int64_t)ms;
 	return 0;
 }
 
@@ -69,8 +74,9 @@ static int read_status(struct str text, struct fault_plan *plan, const char **ou
 static int read_ending(struct str text, struct fault_plan *plan, const char **out_why)
 {
 	if (plan->ending != ENDING_ANSWER) {
-		*out_why = "A request can end in one way only: give one of drop, half, reset, hang "
-			   "and status=.";
+		*out_why =
+			"A request can end in one way only: give one of drop, half, reset, hang, "
+			"decline and status=.";
 		return FAULT_REFUSED;
 	}
 	if (str_starts_with(text, STR("status=")))
@@ -82,8 +88,8 @@ static int read_ending(struct str text, struct fault_plan *plan, const char **ou
 			return 0;
 		}
 	}
-	*out_why = "A fault is drop, half, reset, hang, hang;work, delay=MS, status=N or "
-		   "status=N;work, or several with commas between.";
+	*out_why = "A fault is drop, half, reset, hang, hang;work, decline, twice, delay=MS, "
+		   "hide=MS, status=N or status=N;work, or several with commas between.";
 	return FAULT_REFUSED;
 }
 
@@ -97,7 +103,11 @@ int fault_plan_read(struct str text, struct fault_plan *out_plan, const char **o
 	while (r == 0 && str_split(&rest, ',', &part)) {
 		part = str_trim(part);
 		if (str_starts_with(part, STR("delay=")))
-			r = read_delay(str_from_index(part, 6), &plan, out_why);
+			r = read_ms(str_from_index(part, 6), &plan.delay_ms, out_why);
+		else if (str_starts_with(part, STR("hide=")))
+			r = read_ms(str_from_index(part, 5), &plan.hide_ms, out_why);
+		else if (str_equal(part, STR("twice")))
+			plan.is_twice = true;
 		else
 			r = read_ending(part, &plan, out_why);
 	}
@@ -110,8 +120,8 @@ int fault_plan_read(struct str text, struct fault_plan *out_plan, const char **o
 
 void faults_init(struct faults *faults)
 {
+	*faults = (struct faults){0};
 	list_init(&faults->queue);
-	faults->count = 0;
 }
 
 static void drop_fault(struct faults *faults, struct fault *fault)
@@ -127,6 +137,7 @@ void faults_clear(struct faults *faults)
 
 	list_for_each (link, after, &faults->queue)
 		drop_fault(faults, list_entry(link, struct fault, link));
+	faults->honours_keys = false;
 }
 
 /* The text of an optional member; false when it is none, or too long. */
@@ -169,11 +180,23 @@ static int read_wish(const struct json_value *wish, struct fault *fault, const c
 	return fault_plan_read(str_from(fault->text), &fault->plan, out_why);
 }
 
+static int switch_keys(struct faults *faults, const struct json_value *value, const char **out_why)
+{
+	*out_why = "\"honour_keys\" is true or false, and stands alone.";
+	if (value->type != JSON_TRUE && value->type != JSON_FALSE)
+		return FAULT_REFUSED;
+	faults->honours_keys = value->type == JSON_TRUE;
+	return 0;
+}
+
 int faults_add(struct faults *faults, const struct json_value *wish, const char **out_why)
 {
+	const struct json_value *honour = json_member(wish, STR("honour_keys"));
 	struct fault *fault;
 	int r;
 
+	if (honour && wish->object.count == 1)
+		return switch_keys(faults, honour, out_why);
 	if (faults->count == FAULTS_MAX) {
 		*out_why = "1000 faults wait already; DELETE /faults drops them.";
 		return FAULT_REFUSED;
@@ -198,8 +221,8 @@ static bool is_meant(const struct fault *fault, struct str method, struct str pa
 				 : strcmp(fault->method, "*") == 0 ||
 					   str_equal(method, str_from(fault->method));
 
-	return is_method && (!*fault->path ? str_starts_with(path, STR("/v1/"))
-					   : str_equal(path, str_from(fault->path)));
+	return is_method &&
+	       (!*fault->path ? fault_may_meet(path) : str_equal(path, str_from(fault->path)));
 }
 
 bool faults_take(struct faults *faults, struct str method, struct str path,
@@ -243,5 +266,7 @@ void faults_write(const struct faults *faults, struct json_writer *writer)
 		json_close_object(writer);
 	}
 	json_close_array(writer);
+	json_name(writer, "honour_keys");
+	json_boolean(writer, faults->honours_keys);
 	json_close_object(writer);
 }

@@ -1,7 +1,8 @@
 /*
  * One visit: a request to the practice API, from its head to its end.
  *
- *   begin ──► collected ──► (delay) ──► act: reset | hang | work ──► answer | half | drop
+ *   begin ──► collected ──► (delay) ──► act: reset | hang | decline | work
+ *                                                                     └──► answer | half | drop
  *
  * The service is the example of how to write one on net/: it keeps nothing of a visit but
  * what lies in the exchange's own memory, waits by timers, and gives the exchange back in
@@ -82,7 +83,7 @@ static bool choose_plan(struct visit *visit)
 	const char *why;
 
 	fault_plan_none(&visit->plan);
-	if (!str_starts_with(request->parts.path, STR("/v1/")))
+	if (!fault_may_meet(request->parts.path))
 		return true;
 	if (!own) {
 		faults_take(&visit->sandbox->world->faults, request->method, request->parts.path,
@@ -114,12 +115,18 @@ static void visit_collected(struct exchange *exchange, const struct http_refusal
 		act(visit);
 }
 
+static struct str header_of(const struct http_request *request, struct str name)
+{
+	const struct http_field *field =
+		http_field_find(request->fields, request->field_count, name);
+
+	return field ? field->value : STR("");
+}
+
 /* The key is a structured-field string ("abc") or the same bare (abc). */
 static struct str key_of(const struct http_request *request)
 {
-	const struct http_field *field =
-		http_field_find(request->fields, request->field_count, STR("Idempotency-Key"));
-	struct str key = field ? field->value : STR("");
+	struct str key = header_of(request, STR("Idempotency-Key"));
 
 	if (key.len >= 2 && key.at[0] == '"' && key.at[key.len - 1] == '"')
 		return str_of(key.at + 1, key.len - 2);
@@ -135,8 +142,12 @@ static void work(struct visit *visit)
 		.path = request->parts.path,
 		.query = request->parts.query,
 		.key = key_of(request),
+		.event = header_of(request, STR("webhook-id")),
+		.fence = header_of(request, STR("X-Fence")),
 		.body = exchange->body_text,
 		.wall_ms = env_wall_ms(exchange->loop->env),
+		.hide_ms = visit->plan.hide_ms,
+		.is_twice = visit->plan.is_twice,
 		.mem = &exchange->mem,
 	};
 
@@ -172,6 +183,15 @@ static void send_status(struct visit *visit)
 	buf_append_str(&visit->reply.headers, STR("Content-Type: application/json\r\n"));
 	if (status == 429 || status == 503)
 		buf_append_str(&visit->reply.headers, STR("Retry-After: 1\r\n"));
+	send_reply(visit);
+}
+
+/* As services do that say "no" in the body of a 200. */
+static void send_decline(struct visit *visit)
+{
+	visit->reply.status = 200;
+	buf_append_str(&visit->reply.headers, STR("Content-Type: application/json\r\n"));
+	buf_append_str(&visit->reply.body, STR("{\"status\":\"failed\",\"code\":\"declined\"}\n"));
 	send_reply(visit);
 }
 
@@ -215,6 +235,9 @@ static void act(struct visit *visit)
 	case ENDING_HANG:
 		if (visit->exchange->is_gone) /* else visit_gone() ends it */
 			exchange_abort(visit->exchange);
+		return;
+	case ENDING_DECLINE:
+		send_decline(visit);
 		return;
 	}
 	unreachable("an ending without a case");

@@ -24,9 +24,10 @@ struct record {
 	struct str reference; /* body field `reference` */
 	struct str key;	      /* header Idempotency-Key */
 	int64_t amount;	      /* of a payment, minor units */
-	int64_t refunded;     /* of it */
+	int64_t refunded;     /* of it; may be more */
 	char currency[4];     /* of it, with a NUL */
 	int64_t version;      /* of an environment */
+	int64_t visible_ms;   /* Unix time from which on it can be seen */
 };
 
 struct shelf {

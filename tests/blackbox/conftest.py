@@ -16,7 +16,7 @@ How it is put together:
   has read is an effect. A test plans what happens to the requests of its own path:
   `upstream.plan(path, drop(), answer(201))`, and counts with `upstream.effects(path)`.
 - `gate` is one running gate for each file, in front of that upstream, without a
-  configuration file. A test that needs its own starts it with `start_gate(upstream, config(…))`.
+  configuration file, or with the one that the file's `config_of_file` gives. A test that needs its own starts it with `start_gate(upstream, config(…))`.
   A test that makes the file's gate die fails, and the next one gets a new gate.
 - `path`, `token`, `account` are fresh for each test, so that tests of one file share a gate
   without meeting each other.
@@ -36,6 +36,7 @@ import pytest
 from harness.certs import Certificates
 from harness.gate import BINARY, Gate
 from harness.nginx import Nginx
+from harness.sandbox import Sandbox
 from harness.upstream import Upstream
 
 numbers = itertools.count(1)
@@ -73,6 +74,14 @@ def upstream():
     server.stop()
 
 
+@pytest.fixture
+def sandbox():
+    """The practice API, for one test."""
+    server = Sandbox()
+    yield server
+    server.stop()
+
+
 @pytest.fixture(scope='module')
 def nginx(upstream, tmp_path_factory):
     server = Nginx(tmp_path_factory.mktemp('nginx'), upstream)
@@ -81,13 +90,20 @@ def nginx(upstream, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def gates_of_file(upstream, tmp_path_factory):
+def config_of_file():
+    """The configuration of the file's gate. None: it has no file. Test files may have their own."""
+    return None
+
+
+@pytest.fixture(scope='module')
+def gates_of_file(upstream, tmp_path_factory, config_of_file):
     """The file's gate, and those that replaced it after a test had ended it."""
     gates = []
 
     def current():
         if not gates or not gates[-1].is_running:
-            gates.append(Gate(tmp_path_factory.mktemp('gate'), upstream).start())
+            address = None if config_of_file else upstream
+            gates.append(Gate(tmp_path_factory.mktemp('gate'), address, config_of_file).start())
         return gates[-1]
 
     yield current

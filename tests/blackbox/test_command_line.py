@@ -29,6 +29,7 @@ def test_help(arguments):
     ['serve', '--listen', '127.0.0.1:99999', '--upstream', 'http://127.0.0.1:9'],
     ['serve', '--upstream', 'ftp://127.0.0.1:9'], ['serve', '--upstream', 'nonsense'],
     ['serve', 'extra', '--upstream', 'http://127.0.0.1:9'], ['op', 'show'], ['op', 'nonsense'],
+    ['op', 'release', 'op_00000000000000000000000000'], ['op', 'locks', 'extra'],
     ['config', 'check'], ['sandbox', '--listen', 'nowhere'],
 ], ids=' '.join)
 def test_usage_errors(tmp_path, arguments):

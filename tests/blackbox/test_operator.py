@@ -5,8 +5,20 @@ import time
 import pytest
 
 from harness.client import Connection, build
-from harness.gate import command
+from harness.gate import Gate, command
 from harness.upstream import answer, created, drop
+
+
+TEXT = {'type': 'string', 'required': True}
+MONEY = {'amount': {'type': 'money', 'currency': 'EUR', 'required': True}}
+ACTIONS = {
+    'deploy': {'route': 'POST /deploy', 'fields': {'service': TEXT},
+               'lock': {'on': ['service'], 'held': 'queue'}},
+    'post': {'route': 'POST /post', 'fields': {'title': TEXT}, 'dispatch': 'outbox'},
+    'pay': {'route': 'POST /pay', 'fields': MONEY, 'opens_budget': {'id': 'response/id', 'amount': 'amount'}},
+    'refund': {'route': 'POST /refund', 'fields': {'payment': TEXT, **MONEY},
+               'budget': {'of': 'payment', 'amount': 'amount'}},
+}
 
 
 def op(gate, *arguments):
@@ -17,6 +29,15 @@ def op_json(gate, *arguments):
     done = op(gate, *arguments, '--json')
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope='module')
+def ruled(upstream, tmp_path_factory):
+    """A gate whose actions have rules."""
+    text = json.dumps({'upstreams': {'default': {'url': upstream.url}}, 'actions': ACTIONS})
+    running = Gate(tmp_path_factory.mktemp('ruled'), None, text).start()
+    yield running
+    running.stop()
 
 
 def test_list(gate, upstream, path, token, account):
@@ -198,3 +219,79 @@ def test_resolve_while_the_gate_ends(start_gate, upstream, path, token):
     assert gate.wait_exit() == 0
     gate.restart()
     assert gate.operation(id)['state'] == 'failed'
+
+
+def test_list_says_where_to_read_of_queued_ones(gate, upstream, path, token, account):
+    # Shows that a list with something queued in it says how to see what that waits for.
+    upstream.plan(path, answer(503, works=False))
+    gate.post(path, token, account=account)
+    gate.post(path + '-2', token + '-2', account=account + '-2')
+    assert 'op show' in op(gate, 'list', '--state', 'queued').stderr
+    assert 'op show' not in op(gate, 'list', '--state', 'completed').stderr
+
+
+@pytest.fixture
+def lost(ruled, upstream, token):
+    """An unknown operation that holds a lock."""
+    upstream.plan('/deploy', drop())
+    first = ruled.post('/deploy', token, json={'service': token})
+    assert first.state == 'unknown'
+    return first.operation
+
+
+def locks_named(gate, name, *options):
+    return [lock for lock in op_json(gate, 'locks', *options)['locks'] if name in lock['name']]
+
+
+def test_locks_by_what_is_asked(ruled, token, lost):
+    # Shows that locks can be asked for by being held and by being waited for, for people and programs.
+    assert len(locks_named(ruled, token)) == len(locks_named(ruled, token, '--held')) == 1
+    assert locks_named(ruled, token, '--waiting') == []
+    waiting = ruled.post('/deploy', token + '-2', json={'service': token}).operation
+    [lock] = locks_named(ruled, token, '--held', '--waiting')
+    assert lock['holder']['id'] == lost and lock['waiters'] == [waiting] and lock['waiting'] == 1
+    assert all(id in op(ruled, 'locks', '--waiting').stdout for id in (lost, waiting))
+
+
+def test_show_says_what_a_queued_one_waits_for(ruled, token, lost):
+    # Shows that the page of one that waits for a lock names the lock and who holds it.
+    waiting = ruled.post('/deploy', token + '-2', json={'service': token}).operation
+    shown = op(ruled, 'show', waiting).stdout
+    assert f'service={token}' in shown and f'waits for it; held by {lost}' in shown
+    assert 'held by it' in op(ruled, 'show', lost).stdout
+
+
+@pytest.mark.parametrize('side', ['--happened', '--did-not'])
+def test_resolve_lets_the_next_one_in(ruled, token, lost, side):
+    # Shows that what is known about a lock's holder, either way, gives the lock to who waits for it.
+    waiting = ruled.post('/deploy', token + '-2', json={'service': token}).operation
+    assert op(ruled, 'resolve', lost, side, '--why', 'looked').returncode == 0
+    ruled.wait_state(waiting, 'completed')
+
+
+def test_release_asks_for_a_reason(ruled, token, lost):
+    # Shows that a lock is not taken away without a reason, over the admin API either.
+    assert op(ruled, 'release', lost).returncode == 2
+    key = (ruled.data / 'admin-token').read_text().strip()
+    response = ruled.admin(f'/api/operations/{lost}/release', 'POST', [('Authorization', 'Bearer ' + key)], b'{}')
+    assert response.status == 400
+    assert [lock['holder']['id'] for lock in locks_named(ruled, token)] == [lost]
+
+
+def test_resolve_did_not_of_what_the_gate_sends(ruled, upstream, token):
+    # Shows that an operation of the dispatcher's is sent again by it once a person says that it did
+    # not arrive: its caller has long gone.
+    upstream.plan('/post', drop())
+    id = ruled.post('/post', token, json={'title': token}).operation
+    ruled.wait_state(id, 'unknown')
+    assert op(ruled, 'resolve', id, '--did-not', '--why', 'no trace of it').returncode == 0
+    ruled.wait_state(id, 'completed')
+
+
+def test_resolve_without_a_reference_opens_no_budget(ruled, upstream, token):
+    # Shows that nobody can spend from a payment that happened, as long as nobody says which it is.
+    upstream.plan('/pay', drop())
+    id = ruled.post('/pay', token, json={'amount': 500}).operation
+    assert op(ruled, 'resolve', id, '--happened', '--why', 'seen').returncode == 0
+    refused = ruled.post('/refund', token + '-r', json={'payment': token, 'amount': 1})
+    assert refused.slug == 'budget-unknown'

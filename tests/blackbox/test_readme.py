@@ -22,8 +22,8 @@ BLOCK = re.compile(r'^```(\w+) (try|config)\n(.*?)^```$', re.MULTILINE | re.DOTA
 OPERATION = re.compile(r'op_[0-9A-HJKMNP-TV-Z]{26}')
 TIME = re.compile(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z')
 READY_SECONDS = 30
-COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'config check', 'config example',
-            'config schema', 'config import-openapi']
+COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'op locks', 'op release',
+            'config check', 'config example', 'config schema', 'config import-openapi']
 
 
 def blocks(kind):

@@ -1,11 +1,7 @@
 """The practice API, alone and behind a gate: no idempotency of its own, and faults on demand."""
-import re
-import subprocess
-
 import pytest
 
-from harness.client import Closed, Connection
-from harness.gate import BINARY, drain
+from harness.client import Closed
 
 TICKET = b'{"project": "p", "title": "t"}'
 JSON = [('Content-Type', 'application/json')]
@@ -14,36 +10,6 @@ BODIES = {
     'payments': b'{"amount": 1200, "currency": "EUR", "invoice_id": "i-1"}',
     'deployments': b'{"environment": "staging", "service": "web", "artifact": "sha256:' + b'a' * 64 + b'"}',
 }
-
-
-class Sandbox:
-    def __init__(self):
-        self.process = subprocess.Popen([str(BINARY), 'sandbox', '--listen', '127.0.0.1:0'],
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        line = self.process.stdout.readline().decode()
-        self.port = int(re.search(r'127\.0\.0\.1:(\d+)', line)[1])
-        self.url = f'http://127.0.0.1:{self.port}'
-        self.lines = []
-        drain(self.process.stdout, self.lines)
-        drain(self.process.stderr, self.lines)
-
-    def request(self, method, target, body=None, headers=()):
-        with Connection(self.port, timeout=5) as connection:
-            return connection.request(method, target, [*JSON, *headers], body)
-
-    def kinds(self):
-        return self.request('GET', '/effects').json()['kinds']
-
-    def stop(self):
-        self.process.terminate()
-        assert self.process.wait(10) == 0
-
-
-@pytest.fixture
-def sandbox():
-    server = Sandbox()
-    yield server
-    server.stop()
 
 
 @pytest.mark.parametrize('kind', BODIES)
@@ -143,3 +109,58 @@ def test_walk_through(sandbox, start_gate, token):
     assert busy.slug == 'not-sent'
     assert gate.request('POST', '/v1/tickets', token=token + '-busy', **post).status == 201
     assert sandbox.kinds()['tickets'] == 3
+
+
+def test_lists_are_searched_by_members(sandbox):
+    # Shows that a look-up by a name of the caller's own finds what came with it, and nothing else.
+    for event in ('e-1', 'e-2'):
+        sandbox.request('POST', '/v1/tickets', b'{"title": "t", "event": "%s"}' % event.encode())
+    [found] = sandbox.list('/v1/tickets?event=e-2')
+    assert found['event'] == 'e-2'
+    assert sandbox.list('/v1/tickets?event=e-3') == []
+
+
+def test_a_payment_that_is_declined(sandbox):
+    # Shows a failure in a 200, which is no effect.
+    sandbox.fault('decline')
+    declined = sandbox.request('POST', '/v1/payments', BODIES['payments'])
+    assert (declined.status, declined.json()['status']) == (200, 'failed')
+    assert sandbox.kinds()['payments'] == 0
+
+
+def test_keys_are_honoured_on_request(sandbox):
+    # Shows one effect for each key once the service has been asked to honour them, and naive before.
+    key = [('Idempotency-Key', '"k"')]
+    sandbox.honour_keys()
+    first = sandbox.request('POST', '/v1/payments', BODIES['payments'], key)
+    again = sandbox.request('POST', '/v1/payments', BODIES['payments'], key)
+    assert (first.status, again.status) == (201, 200)
+    assert first.json() == again.json()
+    effects = sandbox.effects()
+    assert (effects['keys'], effects['resent']) == ({'k': 1}, 1)
+    sandbox.request('DELETE', '/faults')
+    assert sandbox.request('POST', '/v1/payments', BODIES['payments'], key).status == 201
+
+
+def test_what_a_question_is_told(sandbox):
+    # Shows the three ways in which asking misleads: an error, a thing not seen yet, one seen twice.
+    where = {'path': '/v1/payments', 'method': 'GET'}
+    sandbox.fault('hide=600000,drop')
+    with pytest.raises(Closed):
+        sandbox.request('POST', '/v1/payments', BODIES['payments'])
+    assert sandbox.list('/v1/payments') == [] and sandbox.kinds()['payments'] == 1
+    sandbox.request('POST', '/v1/payments', BODIES['payments'])
+    sandbox.fault('twice', **where)
+    first, second = sandbox.list('/v1/payments')
+    assert first == second
+    sandbox.fault('status=500', **where)
+    assert sandbox.request('GET', '/v1/payments').status == 500
+    assert len(sandbox.list('/v1/payments')) == 1
+
+
+def test_fences_and_events_are_seen(sandbox):
+    # Shows that headers which tests look for are read: a fencing number, an event's id.
+    sandbox.request('POST', '/v1/deployments', BODIES['deployments'], [('X-Fence', '12')])
+    assert sandbox.request('GET', '/v1/environments/staging').json()['fence'] == 12
+    assert sandbox.request('POST', '/hooks/pay', b'{}', [('webhook-id', 'evt_1')]).status == 200
+    assert sandbox.effects()['keys'] == {'evt_1': 1}

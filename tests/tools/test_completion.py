@@ -28,11 +28,14 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('--v'), ['--version'])
 
     def test_sub_commands_and_their_options(self):
-        self.assertEqual(complete('op', ''), ['list', 'show', 'cancel', 'resolve'])
+        self.assertEqual(complete('op', ''), ['list', 'show', 'cancel', 'resolve', 'locks',
+                                              'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
         self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'config'])
-        self.assertEqual(complete('help', 'op', ''), ['list', 'show', 'cancel', 'resolve'])
+        self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
+        self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
+        self.assertEqual(complete('help', 'op', 're'), ['resolve', 'release'])
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
         self.assertEqual(complete('config', 'schema', ''), ['--help'])
         self.assertEqual(complete('help', 'serve', ''), [])

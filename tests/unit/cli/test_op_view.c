@@ -3,6 +3,8 @@
 
 #include "cli_test.h"
 
+#include <stdio.h>
+
 struct view {
 	struct arena mem;
 	struct buf out;
@@ -82,6 +84,96 @@ static void the_time_line_is_in_order(void **state)
 	end_view(&view);
 }
 
+static void assert_shown(const char *operation, const char *expected)
+{
+	struct view view;
+
+	op_view_show(read_json(&view, operation), &view.mem, &view.out);
+	buf_append_byte(&view.out, '\0');
+	assert_false(view.out.is_spoiled);
+	assert_string_equal(view.out.at, expected);
+	end_view(&view);
+}
+
+static void what_the_gate_will_do_is_shown(void **state)
+{
+	assert_shown("{\"id\":\"op_1\",\"tries\":3,\"due\":\"2026-01-02\","
+		     "\"resource\":\"/v1/7\",\"retried_by\":[\"op_2\",\"op_3\"]}",
+		     "Operation    op_1\n"
+		     "Resource     /v1/7\n"
+		     "Retried by   op_2, op_3\n"
+		     "Tries        3 in a row\n"
+		     "Next try     2026-01-02\n"
+		     "\nTime line\n");
+}
+
+static void what_the_gate_will_not_do_is_not(void **state)
+{
+	assert_shown("{\"id\":\"op_1\",\"tries\":0,\"due\":null,\"retried_by\":[],"
+		     "\"rules\":{\"unique\":null,\"lock\":null,\"budget\":null}}",
+		     "Operation    op_1\n\nTime line\n");
+}
+
+static void assert_lock(const char *rest, const char *expected)
+{
+	char operation[512], page[512];
+
+	snprintf(operation, sizeof(operation),
+		 "{\"rules\":{\"lock\":{\"name\":\"service=web\",%s}}}", rest);
+	snprintf(page, sizeof(page), "Lock         service=web\n             %s\n\nTime line\n",
+		 expected);
+	assert_shown(operation, page);
+}
+
+static void a_lock_says_who_has_it(void **state)
+{
+	assert_lock("\"holds\":true,\"waits\":false,\"fence\":7,\"version\":0,\"holder\":\"op_1\"",
+		    "held by it, fencing number 7, version 0");
+	assert_lock("\"holds\":false,\"waits\":true,\"fence\":0,\"version\":2,\"holder\":\"op_1\"",
+		    "waits for it; held by op_1, version 2");
+	assert_lock("\"holds\":false,\"waits\":true,\"fence\":0,\"version\":2,\"holder\":null",
+		    "waits for it; its turn has come, version 2");
+	assert_lock("\"holds\":false,\"waits\":false,\"fence\":7,\"version\":3,\"holder\":\"op_2\"",
+		    "held by op_2, fencing number 7, version 3");
+	assert_lock("\"holds\":false,\"waits\":false,\"fence\":7,\"version\":3,\"holder\":null",
+		    "not held, fencing number 7, version 3");
+}
+
+/* Minor units read as whole ones would be a hundred times too much, or a thousand times. */
+static void a_budget_is_in_the_currencys_units(void **state)
+{
+	assert_shown("{\"rules\":{\"budget\":{\"currency\":\"EUR\",\"spends\":2005,"
+		     "\"total\":10000,\"used\":10900,\"left\":-900}}}",
+		     "Budget       spends 20.05 EUR\n"
+		     "             109.00 of 100.00 EUR used, -9.00 left\n"
+		     "\nTime line\n");
+	assert_shown("{\"rules\":{\"budget\":{\"currency\":\"JPY\",\"spends\":20}}}",
+		     "Budget       spends 20 JPY\n\nTime line\n");
+	assert_shown("{\"rules\":{\"budget\":{\"currency\":\"KWD\",\"spends\":20}}}",
+		     "Budget       spends 0.020 KWD\n\nTime line\n");
+}
+
+static void an_amount_in_words_is_taken_as_it_is(void **state)
+{
+	assert_shown("{\"rules\":{\"unique\":{\"until\":\"2027\"},\"budget\":{\"currency\":\"?\","
+		     "\"spends\":2005}}}",
+		     "Unique until 2027\n"
+		     "Budget       spends 2005 ?\n\nTime line\n");
+}
+
+static void the_time_line_says_whose_doing_it_was(void **state)
+{
+	assert_shown("{\"attempts\":[{\"at\":\"1\",\"outcome\":\"running\",\"by\":\"caller\","
+		     "\"note\":null},"
+		     "{\"at\":\"2\",\"outcome\":\"not_sent\",\"by\":\"dispatcher\"},"
+		     "{\"at\":\"3\",\"outcome\":\"unknown\",\"by\":\"operator\","
+		     "\"note\":\"the host\\nis gone\"}]}",
+		     "\nTime line\n"
+		     "  1  attempt: running\n"
+		     "  2  dispatcher: not_sent\n"
+		     "  3  operator: unknown  note the host\\nis gone\n");
+}
+
 static void a_strange_answer_is_shown_all_the_same(void **state)
 {
 	struct view view;
@@ -102,6 +194,12 @@ int main(void)
 		cmocka_unit_test(a_table_has_aligned_columns),
 		cmocka_unit_test(no_operation_is_no_table),
 		cmocka_unit_test(the_time_line_is_in_order),
+		cmocka_unit_test(what_the_gate_will_do_is_shown),
+		cmocka_unit_test(what_the_gate_will_not_do_is_not),
+		cmocka_unit_test(a_lock_says_who_has_it),
+		cmocka_unit_test(a_budget_is_in_the_currencys_units),
+		cmocka_unit_test(an_amount_in_words_is_taken_as_it_is),
+		cmocka_unit_test(the_time_line_says_whose_doing_it_was),
 		cmocka_unit_test(a_strange_answer_is_shown_all_the_same),
 	};
 

@@ -27,11 +27,13 @@ static void each_key_has_its_count(void **state)
 	effects_add(&effects, KIND_TICKET, STR("a"));
 	effects_add(&effects, KIND_ORDER, STR("b"));
 	effects_add(&effects, KIND_REFUND, STR(""));
-	expect(STR(""),
-	       "{\"kinds\":{\"tickets\":2,\"payments\":0,\"refunds\":1,\"deployments\":0,"
-	       "\"orders\":1},\"total\":4,\"keys\":{\"a\":2,\"b\":1},\"keys_forgotten\":0}");
+	expect(STR(""), "{\"kinds\":{\"tickets\":2,\"payments\":0,\"refunds\":1,\"deployments\":0,"
+			"\"orders\":1,\"hooks\":0},\"total\":4,\"keys\":{\"a\":2,\"b\":1},\"keys_"
+			"forgotten\":0,"
+			"\"resent\":0}");
 	expect(STR("b"), "{\"kinds\":{\"tickets\":2,\"payments\":0,\"refunds\":1,\"deployments\":0,"
-			 "\"orders\":1},\"total\":4,\"keys\":{\"b\":1},\"keys_forgotten\":0}");
+			 "\"orders\":1,\"hooks\":0},\"total\":4,\"keys\":{\"b\":1},\"keys_"
+			 "forgotten\":0,\"resent\":0}");
 	effects_fini(&effects);
 }
 
@@ -47,13 +49,14 @@ static void the_oldest_keys_are_forgotten(void **state)
 	assert_int_equal(effects.key_count, EFFECT_KEYS_MAX);
 	assert_int_equal(effects.keys_forgotten, 5);
 	assert_int_equal(effects.of_kind[KIND_TICKET], EFFECT_KEYS_MAX + 5);
-	expect(STR("key-4"), "{\"kinds\":{\"tickets\":10005,\"payments\":0,\"refunds\":0,"
-			     "\"deployments\":0,\"orders\":0},\"total\":10005,\"keys\":{},"
-			     "\"keys_forgotten\":5}");
+	expect(STR("key-4"),
+	       "{\"kinds\":{\"tickets\":10005,\"payments\":0,\"refunds\":0,"
+	       "\"deployments\":0,\"orders\":0,\"hooks\":0},\"total\":10005,\"keys\":{},"
+	       "\"keys_forgotten\":5,\"resent\":0}");
 	expect(STR("key-5"),
 	       "{\"kinds\":{\"tickets\":10005,\"payments\":0,\"refunds\":0,"
-	       "\"deployments\":0,\"orders\":0},\"total\":10005,\"keys\":{\"key-5\":1},"
-	       "\"keys_forgotten\":5}");
+	       "\"deployments\":0,\"orders\":0,\"hooks\":0},\"total\":10005,\"keys\":{\"key-5\":1},"
+	       "\"keys_forgotten\":5,\"resent\":0}");
 	effects_fini(&effects);
 }
 

@@ -27,17 +27,48 @@ static void words_become_a_plan(void **state)
 	expect("status=503", 0, ENDING_STATUS, false, 503);
 	expect("status=500;work", 0, ENDING_STATUS, true, 500);
 	expect(" delay=5 ,\tstatus=429 ; work ", 5, ENDING_STATUS, true, 429);
+	expect("decline", 0, ENDING_DECLINE, false, 0);
+	expect("delay=1,decline", 1, ENDING_DECLINE, false, 0);
 	expect("drop,delay=600000", 600000, ENDING_DROP, true, 0);
+}
+
+static void what_is_seen_can_go_wrong(void **state)
+{
+	struct fault_plan plan;
+	const char *why;
+
+	assert_int_equal(fault_plan_read(STR("hide=300,drop"), &plan, &why), 0);
+	assert_int_equal(plan.hide_ms, 300);
+	assert_int_equal(plan.ending, ENDING_DROP);
+	assert_false(plan.is_twice);
+	assert_int_equal(fault_plan_read(STR("twice"), &plan, &why), 0);
+	assert_true(plan.is_twice);
+	assert_int_equal(plan.hide_ms, 0);
+	assert_int_equal(plan.ending, ENDING_ANSWER);
 }
 
 static void others_are_refused(void **state)
 {
 	static const char *const texts[] = {
-		"",	      "drop,",	      "Drop",
-		"drop,half",  "delay=",	      "delay=-1",
-		"delay=1.5",  "delay=600001", "status=99",
-		"status=600", "status=500;",  "status=500;now",
-		"drop;work",  "reset;work",   "status=500,status=501",
+		"",
+		"drop,",
+		"Drop",
+		"drop,half",
+		"delay=",
+		"delay=-1",
+		"delay=1.5",
+		"delay=600001",
+		"status=99",
+		"status=600",
+		"status=500;",
+		"status=500;now",
+		"drop;work",
+		"reset;work",
+		"status=500,status=501",
+		"hide=",
+		"hide=600001",
+		"decline,drop",
+		"decline;work",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -112,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_become_a_plan),
+		cmocka_unit_test(what_is_seen_can_go_wrong),
 		cmocka_unit_test(others_are_refused),
 		cmocka_unit_test(a_queued_fault_is_for_its_requests),
 		cmocka_unit_test(a_wish_is_checked),

@@ -1,0 +1,159 @@
+/*
+ * A person's decision about one operation.
+ *
+ * Each needs a reason, which is kept: with the operation where the decision moves it, and in its
+ * history where it takes the lock away, for that moves nothing. The operation keeps its state
+ * then, and the fencing number is what guards the service against a holder that still acts.
+ */
+#include "admin/decision.h"
+
+#include "gate/policy.h"
+
+enum { TEXT_MAX = 2000 }; /* bytes of a reason, and of a reference */
+
+static const char *const verbs[] = {
+	[DECISION_CANCEL] = "cancel",
+	[DECISION_RESOLVE] = "resolve",
+	[DECISION_RELEASE] = "release",
+};
+
+bool decision_kind_from(struct str verb, enum decision_kind *out_kind)
+{
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		if (!str_equal(verb, str_from(verbs[i])))
+			continue;
+		*out_kind = (enum decision_kind)i;
+		return true;
+	}
+	return false;
+}
+
+/* -- reading it -------------------------------------------------------------------- */
+
+static struct str text_member(const struct json_value *body, const char *name)
+{
+	const struct json_value *value = json_member(body, str_from(name));
+
+	return value && value->type == JSON_STRING ? value->string : STR("");
+}
+
+/* False: it is there and is neither true nor false. */
+static bool read_flag(const struct json_value *body, const char *name, bool otherwise, bool *out)
+{
+	const struct json_value *value = json_member(body, str_from(name));
+
+	*out = value ? value->type == JSON_TRUE : otherwise;
+	return !value || value->type == JSON_TRUE || value->type == JSON_FALSE;
+}
+
+const char *decision_read(enum decision_kind kind, const struct json_value *body,
+			  struct decision *out_decision)
+{
+	struct decision decision = {
+		.kind = kind,
+		.why = text_member(body, "why"),
+		.reference = text_member(body, "reference"),
+	};
+
+	if (decision.why.len == 0 || decision.why.len > TEXT_MAX)
+		return "\"why\" is a text of 1 to 2000 bytes: how you know.";
+	if (decision.reference.len > TEXT_MAX)
+		return "\"reference\" is a text of at most 2000 bytes.";
+	if (!read_flag(body, "happened", false, &decision.has_happened) ||
+	    (kind == DECISION_RESOLVE && !json_member(body, STR("happened"))))
+		return "\"happened\" is true or false: whether the service acted.";
+	if (!read_flag(body, "retry", true, &decision.may_retry))
+		return "\"retry\" is true or false: whether its caller may send it again.";
+	*out_decision = decision;
+	return NULL;
+}
+
+/* -- carrying it out --------------------------------------------------------------- */
+
+static enum operation_event event_of(const struct decision *decision)
+{
+	if (decision->kind == DECISION_CANCEL)
+		return EVENT_CANCELLED;
+	if (decision->has_happened)
+		return EVENT_FOUND_DONE;
+	return decision->may_retry ? EVENT_FOUND_NOT_DONE : EVENT_FOUND_FAILED;
+}
+
+/* Nobody read an answer, so the reference is all that can say which budget it is. */
+static void name_budget(const struct store_command *found, struct str reference,
+			struct hash *out_opens)
+{
+	const struct store_operation *operation = &found->operation;
+
+	if (found->view.opens_budget)
+		budget_hash(operation->account, operation->upstream, reference, out_opens);
+}
+
+/* An identity stays taken for as long as its claim said, whatever the settings have become. */
+static void keep(const struct settings *settings, const struct store_command *found, int64_t now_ms,
+		 struct store_command *command)
+{
+	const struct action *action = settings_action(settings, found->operation.action);
+	const struct policy policy = policy_of(settings, action);
+	int64_t taken_ms = found->view.has_unique ? found->view.unique_until_ms - now_ms : 0;
+
+	command->plain_retention_ms = policy.plain_retention_ms;
+	command->retention_ms = taken_ms > policy.retention_ms ? taken_ms : policy.retention_ms;
+}
+
+static struct store_command release_of(const struct decision *decision,
+				       const struct store_operation *operation, int64_t now_ms)
+{
+	bool is_unknown = operation->state == STATE_UNKNOWN;
+
+	return (struct store_command){
+		.kind = STORE_RELEASE,
+		.operation =
+			{
+				.id = operation->id,
+				.reason = decision->why,
+				.decided_by = STR("operator"),
+			},
+		.attempt =
+			{
+				.at_ms = now_ms,
+				.outcome = is_unknown ? OUTCOME_UNKNOWN : OUTCOME_RUNNING,
+				.delivered = -1,
+				.by = ACTOR_OPERATOR,
+				.note = decision->why,
+			},
+	};
+}
+
+static struct store_command move_of(const struct decision *decision,
+				    const struct settings *settings,
+				    const struct store_command *found, int64_t now_ms)
+{
+	struct store_command command = {
+		.kind = STORE_MOVE,
+		.event = event_of(decision),
+		.any_epoch = true,
+		.next_ms = now_ms, /* what is the dispatcher's is sent anew without delay */
+		.operation =
+			{
+				.id = found->operation.id,
+				.reason = decision->why,
+				.reference = decision->reference,
+				.decided_by = STR("operator"),
+			},
+	};
+
+	keep(settings, found, now_ms, &command);
+	if (command.event == EVENT_FOUND_DONE && decision->reference.len)
+		name_budget(found, decision->reference, &command.opens);
+	return command;
+}
+
+void decision_command(const struct decision *decision, const struct settings *settings,
+		      const struct store_command *found, int64_t now_ms,
+		      struct store_command *out_command)
+{
+	*out_command = decision->kind == DECISION_RELEASE
+			       ? release_of(decision, &found->operation, now_ms)
+			       : move_of(decision, settings, found, now_ms);
+}
