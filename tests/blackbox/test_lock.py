@@ -281,7 +281,7 @@ def test_a_queue_is_not_overtaken_while_its_head_cannot_be_sent(gate, upstream, 
 def assert_version(response, current):
     problem = assert_problem(response, 412, 'version-mismatch', advice='fix', operation=False)
     assert response.outcome == 'refused'
-    assert str(current) in problem['detail'], problem
+    assert problem['version'] == current, problem
 
 
 def test_versions(gate, upstream, deploy, refusing):
