@@ -276,7 +276,7 @@ def test_killed_right_after_it_was_taken_on(start_gate, closed, number, token, a
         gate.kill9()
         gate.restart()
     closed.listen()
-    eventually(lambda: len(operations(gate, account, state='completed')) == 6, 40)
+    eventually(lambda: len(operations(gate, account, state='completed')) == 6, 80)
     assert closed.by(lambda seen: seen.json()['job']) == {f'j{n}': 1 for n in range(6)}
 
 
@@ -308,7 +308,7 @@ def kill_rounds(start_gate, upstream, rounds, path, token, account):
 
     def is_quiet():
         return not any(operations(gate, account, state=s) for s in ('queued', 'running', 'unknown'))
-    eventually(is_quiet, 60, 'quiet')
+    eventually(is_quiet, 90, 'quiet')
     made = [body['job'] for body in service.bodies()]
     assert len(made) == len(set(made)), 'an intention had two effects'
     assert promised <= set(made), f'lost: {promised - set(made)}'
