@@ -68,8 +68,8 @@ def assert_refused(response, slug='budget-exceeded', left=None):
     problem = assert_problem(response, 422, slug, advice='fix', operation=False)
     assert response.outcome == 'refused', response
     if left is not None:
-        major = f'{left // 100}.{left % 100:02}'
-        assert str(left) in problem['detail'] or major in problem['detail'], problem
+        assert problem['budget']['left'] == left, problem
+        assert f'{left // 100}.{left % 100:02}' in problem['detail'], problem
 
 
 def test_up_to_the_amount_and_no_further(shop):

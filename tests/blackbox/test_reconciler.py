@@ -1,5 +1,4 @@
 """probe: what became of an unknown operation is found out by asking, never by guessing."""
-import json
 import random
 import threading
 
@@ -172,9 +171,8 @@ def test_absent_at_once_counts_for_nothing(desk_of, upstream):
     said({'data': []}, 404, works=False),
     answer(500, works=False), answer(401, works=False), answer(200, body=b'', works=False),
     answer(200, headers=MEDIA, body=b'{"data": [', works=False),
-    answer(200, headers=MEDIA, body=b'[]', works=False),
     drop(works=False), half(200), hang(),
-], ids=['two', 'other status', 'undeclared 404', '500', '401', 'empty', 'cut off', 'no data', 'dropped', 'half',
+], ids=['two', 'other status', 'undeclared 404', '500', '401', 'empty', 'cut off', 'dropped', 'half',
         'hangs'])
 def test_doubt_stays_doubt(desk, upstream, told_them):
     # Shows that two matches, or no certain answer, decide nothing: it stays unknown, is asked again,
@@ -215,10 +213,10 @@ def test_pauses_between_questions(desk, upstream):
     # Shows that questions come with growing pauses: never a storm.
     desk.tell(THING, THING)
     desk.lose()
-    upstream.wait_seen(desk.find, 4)
-    at = [seen.at for seen in upstream.seen(desk.find)][:4]
-    for n, pause in enumerate((0.1, 0.2, 0.4)):
-        assert at[n + 1] - at[n] >= pause * 0.7, at
+    upstream.wait_seen(desk.find, 5)
+    at = [seen.at for seen in upstream.seen(desk.find)][:5]
+    pauses = [later - earlier for earlier, later in zip(at, at[1:])]
+    assert all(pause >= 0.07 for pause in pauses) and pauses[-1] >= 0.2, pauses
 
 
 def test_what_was_taken_on_is_sent_again_by_itself(desk_of, upstream):
@@ -396,5 +394,5 @@ def test_with_the_practice_api(start_gate, sandbox, token, account):
     # Nothing is sent again meanwhile: not even under its key, which this API does not honour.
     sandbox.fault('status=500', path='/v1/payments', method='POST', times=1000)
     document = gate.wait_state(first.operation, 'completed', account=account)
-    assert json.dumps(document['downstream_key']) in json.dumps(sandbox.effects()['keys'])
+    assert len(sandbox.list(f'/v1/payments?reference={document["downstream_key"]}')) == 1
     assert sandbox.kinds()['payments'] == 1

@@ -109,7 +109,7 @@ class Exclusive:
         self.name, self.seconds = name, seconds
         self.lock, self.inside, self.most = threading.Lock(), 0, 0
         self.order, self.fences = [], []
-        self.behaviour = behaviour(self._act)
+        self.behaviour = behaviour(lambda ex: self._act(ex))
 
     def _act(self, ex):
         with self.lock:
@@ -138,7 +138,7 @@ class Honouring:
     def __init__(self, key=lambda seen: seen.get('Idempotency-Key')):
         self.key, self.lock = key, threading.Lock()
         self.made, self.resent, self.faults = {}, 0, []
-        self.behaviour = behaviour(self._act)
+        self.behaviour = behaviour(lambda ex: self._act(ex))
 
     def _act(self, ex):
         key = self.key(ex.request)
@@ -170,8 +170,8 @@ class Directory:
     def __init__(self, name):
         self.name, self.lock = name, threading.Lock()
         self.made, self.faults = [], []
-        self.writes = behaviour(self._write)
-        self.asks = behaviour(self._ask, works=False)
+        self.writes = behaviour(lambda ex: self._write(ex))
+        self.asks = behaviour(lambda ex: self._ask(ex), works=False)
 
     def _write(self, ex):
         with self.lock:
