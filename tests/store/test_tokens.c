@@ -163,10 +163,54 @@ static void ledger_knows_every_token_across_runs_and_restarts(void **state)
 	world_remove(directory);
 }
 
+/* What is added again is the newer one: in one table, and while the older one is being merged. */
+static void newest_of_one_hash_counts(void **state)
+{
+	struct token_hash hash;
+	struct tokens tokens;
+
+	assert_int_equal(tokens_init(&tokens), 0);
+	for (uint32_t i = 0; i < TOKENS_RUN; i++)
+		add(&tokens, i);
+	tokens_freeze_if_full(&tokens);
+	assert_int_equal(tokens.active.used, 0);
+	hash_of(7, &hash);
+	tokens_begin(&tokens);
+	tokens_add(&tokens, &hash, 200000);
+	tokens_add(&tokens, &hash, 200001);
+	assert_int_equal(find(&tokens, 7), 200001);
+	tokens_undo(&tokens);
+	assert_int_equal(find(&tokens, 7), 8);
+	tokens_add(&tokens, &hash, 200002);
+	tokens_forget(&tokens, &hash, 8); /* the older operation is purged */
+	assert_int_equal(find(&tokens, 7), 200002);
+	tokens_thaw(&tokens);
+	assert_int_equal(find(&tokens, 7), 200002);
+	tokens_fini(&tokens);
+}
+
+/* The same 32 bytes as identity, lock and budget are three entries, and none a token's. */
+static void kinds_do_not_meet(void **state)
+{
+	static const uint8_t key[16] = {7};
+	struct token_hash hashes[4];
+	struct hash hash = {{1, 2, 3}};
+
+	tokens_hash_kind(key, KIND_IDENTITY, &hash, &hashes[0]);
+	tokens_hash_kind(key, KIND_LOCK, &hash, &hashes[1]);
+	tokens_hash_kind(key, KIND_BUDGET, &hash, &hashes[2]);
+	tokens_hash(key, STR(""), str_of((const char *)hash.bytes, HASH_SIZE), &hashes[3]);
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(hashes[i].bytes, hashes[j].bytes, TOKEN_HASH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rollback_takes_back_the_last_adds),
+		cmocka_unit_test(newest_of_one_hash_counts),
+		cmocka_unit_test(kinds_do_not_meet),
 		cmocka_unit_test(frozen_run_is_walked_in_order_and_whole),
 		cmocka_unit_test(ledger_knows_every_token_across_runs_and_restarts),
 	};
