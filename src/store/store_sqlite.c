@@ -19,10 +19,10 @@
  * 11 µs where it leaves a tombstone, 25 where its token goes at once (a random page each).
  *
  * Rules (the same bench, `rules`): an identity, a lock and a spending make a first write a third
- * dearer at the store, about 5 µs. They are three appended rows and two updates, each about half a
- * microsecond, found through the index of the tokens; a lock in an index of its own hashes would
- * cost a page of log for each. An operation without rules pays for four more columns and an index
- * that leaves it out, 6 % more instructions.
+ * dearer at the store, about 5 µs: two appended rows, two updates and three looks. What is looked
+ * for by a hash is found through the index of the tokens; an index of locks by their hashes would
+ * cost a page of log for each. An operation without rules pays for four more columns and for an
+ * index that leaves it out, 6 % more instructions.
  *
  * How a commit can fail, and what is said then:
  *   the disk is full             nothing was changed; the next commit may succeed
