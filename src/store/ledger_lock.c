@@ -301,7 +301,7 @@ int ledger_locks(struct ledger *ledger, struct store_command *command)
 {
 	static const enum operation_state holding[] = {STATE_RUNNING, STATE_UNKNOWN};
 	sqlite3_stmt *held = ledger_statement(ledger, SQL_LOCKS_HELD);
-	size_t limit = command->limit;
+	size_t limit = command->lock_count;
 	int r = 0;
 
 	require(limit >= 1 && limit <= STORE_LIST_MAX);

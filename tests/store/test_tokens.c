@@ -99,20 +99,24 @@ static void frozen_run_is_walked_in_order_and_whole(void **state)
 
 enum { MANY = TOKENS_RUN + 100000, ROUND = 1000 };
 
-/* Claim tokens [from, to) and expect `expected` of each. */
-static void claim_all(struct world *world, uint32_t from, uint32_t to, int expected)
+/* Claim tokens [from, to), each with an identity of its own, and expect `expected` of each. */
+static void claim_as(struct world *world, const char *prefix, uint32_t from, uint32_t to,
+		     int expected)
 {
 	static struct store_command commands[ROUND];
-	static char texts[ROUND][16];
+	static char texts[ROUND][24];
 
 	while (from < to) {
 		uint32_t count = to - from < ROUND ? to - from : ROUND;
 
 		for (uint32_t i = 0; i < count; i++) {
-			snprintf(texts[i], sizeof(texts[i]), "%u", from + i);
+			snprintf(texts[i], sizeof(texts[i]), "%s%u", prefix, from + i);
 			commands[i] = *world_claim(world, "acme", "", 'a');
 			commands[i].operation.token = str_from(texts[i]);
 			commands[i].operation.state = STATE_QUEUED;
+			commands[i].rules.has_unique = true;
+			commands[i].rules.unique_ms = DAY_MS;
+			memcpy(commands[i].rules.unique.bytes, &(uint32_t){from + i}, 4);
 			world_submit(world, &commands[i]);
 		}
 		world_wait(world, (int)count);
@@ -122,6 +126,11 @@ static void claim_all(struct world *world, uint32_t from, uint32_t to, int expec
 		arena_fini(&world->results);
 		from += count;
 	}
+}
+
+static void claim_all(struct world *world, uint32_t from, uint32_t to, int expected)
+{
+	claim_as(world, "", from, to, expected);
 }
 
 static int count_rows(const char *directory, const char *sql)
@@ -141,7 +150,8 @@ static int count_rows(const char *directory, const char *sql)
 	return count;
 }
 
-/* More than a run: the first is frozen, and being merged when the ledger is closed. */
+/* More than a run: one is frozen, and being merged when the ledger is closed. Identities are found
+ * as tokens are. */
 static void ledger_knows_every_token_across_runs_and_restarts(void **state)
 {
 	static struct world world;
@@ -159,14 +169,59 @@ static void ledger_knows_every_token_across_runs_and_restarts(void **state)
 	assert_true(count_rows(directory, "SELECT count(*) FROM token") >= TOKENS_RUN);
 	assert_int_equal(world_open(&world, directory), 0);
 	claim_all(&world, 0, MANY, STORE_EXISTS);
+	claim_as(&world, "other ", 0, MANY, STORE_REUSED);
 	world_close(&world);
 	world_remove(directory);
+}
+
+/* What is added again is the newer one: in one table, and while the older one is being merged. */
+static void newest_of_one_hash_counts(void **state)
+{
+	struct token_hash hash;
+	struct tokens tokens;
+
+	assert_int_equal(tokens_init(&tokens), 0);
+	for (uint32_t i = 0; i < TOKENS_RUN; i++)
+		add(&tokens, i);
+	tokens_freeze_if_full(&tokens);
+	assert_int_equal(tokens.active.used, 0);
+	hash_of(7, &hash);
+	tokens_begin(&tokens);
+	tokens_add(&tokens, &hash, 200000);
+	tokens_add(&tokens, &hash, 200001);
+	assert_int_equal(find(&tokens, 7), 200001);
+	tokens_undo(&tokens);
+	assert_int_equal(find(&tokens, 7), 8);
+	tokens_add(&tokens, &hash, 200002);
+	tokens_forget(&tokens, &hash, 8); /* the older operation is purged */
+	assert_int_equal(find(&tokens, 7), 200002);
+	tokens_thaw(&tokens);
+	assert_int_equal(find(&tokens, 7), 200002);
+	tokens_fini(&tokens);
+}
+
+/* The same 32 bytes as identity, lock and budget are three entries, and none a token's. */
+static void kinds_do_not_meet(void **state)
+{
+	static const uint8_t key[16] = {7};
+	struct token_hash hashes[4];
+	struct hash hash = {{1, 2, 3}};
+
+	tokens_hash_kind(key, KIND_IDENTITY, &hash, &hashes[0]);
+	tokens_hash_kind(key, KIND_LOCK, &hash, &hashes[1]);
+	tokens_hash_kind(key, KIND_BUDGET, &hash, &hashes[2]);
+	tokens_hash(key, STR(""), str_of((const char *)hash.bytes, HASH_SIZE), &hashes[3]);
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < i; j++)
+			assert_memory_not_equal(hashes[i].bytes, hashes[j].bytes, TOKEN_HASH);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rollback_takes_back_the_last_adds),
+		cmocka_unit_test(newest_of_one_hash_counts),
+		cmocka_unit_test(kinds_do_not_meet),
 		cmocka_unit_test(frozen_run_is_walked_in_order_and_whole),
 		cmocka_unit_test(ledger_knows_every_token_across_runs_and_restarts),
 	};
