@@ -302,7 +302,7 @@ def test_one_of_many_with_the_same_version(gate, upstream, deploy, refusing, que
     answers = at_once(20, lambda n: deploy(refusing, f'a{n}', version=0))
     assert [a.outcome for a in answers].count('created') == 1
     assert upstream.effects(refusing) == 1
-    answers = at_once(20, lambda n: deploy(queueing, f'b{n}', version=1))
+    answers = at_once(8, lambda n: deploy(queueing, f'b{n}', version=1))
     for response in answers:
         if response.outcome == 'queued':
             deploy.wait(response, 'completed', 'cancelled', 'failed')

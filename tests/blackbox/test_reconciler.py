@@ -165,28 +165,39 @@ def test_absent_at_once_counts_for_nothing(desk_of, upstream):
     assert desk.sent() == 1
 
 
-@pytest.mark.parametrize('told_them', [
-    said({'data': [THING, THING]}, works=False),
-    said({'data': [THING]}, 202, works=False),
-    said({'data': []}, 404, works=False),
-    answer(500, works=False), answer(401, works=False), answer(200, body=b'', works=False),
-    answer(200, headers=MEDIA, body=b'{"data": [', works=False),
-    drop(works=False), half(200), hang(),
-], ids=['two', 'other status', 'undeclared 404', '500', '401', 'empty', 'cut off', 'dropped', 'half',
-        'hangs'])
-def test_doubt_stays_doubt(desk, upstream, told_them):
-    # Shows that two matches, or no certain answer, decide nothing: it stays unknown, is asked again,
-    # and is found once there is a clear answer.
-    upstream.always(desk.find, told_them)
-    first = desk.lose()
-    upstream.wait_seen(desk.find, 3)
-    assert desk.post().slug == 'outcome-unknown'
-    document = desk.gate.operation(first.operation, desk.account)
-    assert document['state'] == 'unknown' and desk.sent() == 1
-    assert any(notes(document, 'reconciler')), document
-    desk.tell(THING)
-    assert eventually(lambda: (lambda r: r if r.status == 201 else None)(desk.post(wait=5))).json() == THING
-    assert desk.sent() == 1
+DOUBTS = {
+    'two': said({'data': [THING, THING]}, works=False),
+    'another status': said({'data': [THING]}, 202, works=False),
+    'an undeclared 404': said({'data': []}, 404, works=False),
+    'an error': answer(500, works=False),
+    'no right to ask': answer(401, works=False),
+    'nothing at all': answer(200, body=b'', works=False),
+    'an end too early': answer(200, headers=MEDIA, body=b'{"data": [', works=False),
+    'no answer': drop(works=False),
+    'half of one': half(200),
+    'silence': hang(),
+}
+
+
+def test_doubt_stays_doubt(gate, upstream, number, token, account):
+    # Shows that two matches, or no certain answer of whichever kind, decide nothing: it stays unknown,
+    # is asked again, and is found once there is a clear answer. All kinds at once, as it takes its time.
+    desks = {kind: Desk(gate, upstream, 'pays', f'{number}-{n}', f'{token}-{n}', account)
+             for n, kind in enumerate(DOUBTS)}
+    lost = {}
+    for kind, desk in desks.items():
+        upstream.always(desk.find, DOUBTS[kind])
+        lost[kind] = desk.lose()
+    for kind, desk in desks.items():
+        upstream.wait_seen(desk.find, 3)
+        assert desk.post().slug == 'outcome-unknown', kind
+        document = gate.operation(lost[kind].operation, account)
+        assert (document['state'], desk.sent()) == ('unknown', 1), kind
+        assert any(notes(document, 'reconciler')), kind
+        desk.tell(THING)
+    for kind, desk in desks.items():
+        found = eventually(lambda: (lambda r: r if r.status == 201 else None)(desk.post(wait=5)))
+        assert (found.json(), desk.sent()) == (THING, 1), kind
 
 
 def test_never_by_age(desk_of, upstream, gate):
