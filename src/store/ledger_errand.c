@@ -305,15 +305,6 @@ static int take_one(struct ledger *ledger, struct store_command *command, int64_
 	return r < 0 ? r : 1;
 }
 
-/* A waiter's time is not its own: its turn comes. */
-static bool may_postpone(const struct store_operation *record)
-{
-	if (record->state == STATE_UNKNOWN)
-		return true;
-	return record->state == STATE_QUEUED && record->is_dispatched &&
-	       record->due_ms != INT64_MAX;
-}
-
 int ledger_postpone(struct ledger *ledger, struct store_command *command)
 {
 	struct store_operation *record;
@@ -323,10 +314,8 @@ int ledger_postpone(struct ledger *ledger, struct store_command *command)
 	if (r != 0)
 		return r;
 	command->record = record;
-	if (!may_postpone(record))
+	if (record_postpone(record, command) != 0)
 		return STORE_LOST;
-	record->due_ms = command->next_ms;
-	record->tries += record->state == STATE_UNKNOWN;
 	command->makes_due = record->due_ms && record->due_ms != INT64_MAX;
 	r = ledger_update(ledger, record);
 	return r < 0 ? r : ledger_record_attempt(ledger, record, &command->attempt);

@@ -163,29 +163,22 @@ int mem_change(struct memory *memory, struct store_command *command)
 	return 0;
 }
 
-/* A waiter's time is not its own: its turn comes. */
-static bool may_postpone(const struct store_operation *operation)
-{
-	return operation->state == STATE_UNKNOWN ||
-	       (operation->state == STATE_QUEUED && operation->is_dispatched &&
-		operation->due_ms != INT64_MAX);
-}
-
 int mem_postpone(struct memory *memory, struct store_command *command)
 {
 	const struct store_operation *given = &command->operation;
 	struct record *record = record_by_id(memory, &given->id, given->account);
+	struct store_operation next;
 	int r;
 
 	if (!record)
 		return STORE_ABSENT;
-	if (!may_postpone(&record->operation))
+	next = record->operation;
+	if (record_postpone(&next, command) != 0)
 		return mem_give(command, &record->operation) < 0 ? FAIL_MEMORY : STORE_LOST;
 	r = record_touch(memory, record);
 	if (r < 0)
 		return r;
-	record->operation.due_ms = command->next_ms;
-	record->operation.tries += record->operation.state == STATE_UNKNOWN;
+	record->operation = next;
 	if (command->attempt.outcome)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)

@@ -176,3 +176,12 @@ int64_t time_add(int64_t a_ms, int64_t b_ms)
 
 	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
 }
+
+int record_postpone(struct store_operation *record, const struct store_command *command)
+{
+	if (record->state != STATE_UNKNOWN || record->epoch != command->operation.epoch)
+		return STORE_LOST;
+	record->due_ms = command->next_ms;
+	record->tries++;
+	return 0;
+}

