@@ -62,10 +62,21 @@ static void ask_for(struct lane *lane, struct haul *haul, size_t limit)
 	gate_ask(&background->station, &haul->command);
 }
 
+/* Not more than there are connections: a call that waits for one too long counts as a try. */
+static size_t most_of(const struct lane *lane)
+{
+	const struct generations *home = &lane->background->generations;
+	const struct settings *settings = lane->background->generation->settings;
+	const struct settings_upstream *upstream = &settings->upstreams[lane->index];
+	size_t share = gate_share(upstream->max_connections, gate_sharers(settings, home->workers));
+
+	return settings->outbox.concurrency < share ? settings->outbox.concurrency : share;
+}
+
 /* How many more it may have under way. */
 static size_t room_of(const struct lane *lane)
 {
-	size_t most = lane->background->generation->settings->outbox.concurrency;
+	size_t most = most_of(lane);
 	size_t room = lane->sending < most ? most - lane->sending : 0;
 
 	return room < STORE_ERRANDS_MAX ? room : STORE_ERRANDS_MAX;
@@ -73,15 +84,17 @@ static size_t room_of(const struct lane *lane)
 
 void dispatcher_look(struct lane *lane)
 {
-	size_t room = room_of(lane);
 	struct haul *haul;
+	size_t room;
 
 	if (lane->is_taking) {
 		lane->takes_again = true;
 		return;
 	}
-	if (lane->background->is_draining || !lane->is_declared || !room || lane->doubts ||
-	    lane_rests(lane))
+	if (lane->background->is_draining || !lane->is_declared || lane->doubts || lane_rests(lane))
+		return;
+	room = room_of(lane);
+	if (!room)
 		return;
 	haul = calloc(1, sizeof(*haul) + room * sizeof(struct dispatch));
 	if (haul)
