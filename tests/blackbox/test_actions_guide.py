@@ -8,6 +8,7 @@ import pytest
 
 from harness.client import Connection, assert_problem
 from harness.gate import BINARY, ROOT, command
+from harness.rules import eventually
 
 GUIDE = (ROOT / 'docs' / 'guide' / 'actions.md').read_text()
 EXAMPLE = (ROOT / 'examples' / 'actions.yaml').read_text()
@@ -105,10 +106,9 @@ def test_a_changed_action_as_the_guide_has_it(start_gate, upstream, token):
 
     def reloaded(text, name='one'):
         gate.reload(fields(text, name))
-        for _ in range(200):
-            if gate.get('/.counterfoil/actions').json()['actions'][0]['summary'] == f'{len(text)}{name}':
-                return gate.post('/v1/changing', token, json={'title': 'x'})
-        raise AssertionError('the new configuration never came')
+        eventually(lambda: gate.get('/.counterfoil/actions').json()['actions'][0]['summary'] ==
+                   f'{len(text)}{name}', what='the new configuration')
+        return gate.post('/v1/changing', token, json={'title': 'x'})
 
     gate = start_gate(upstream, fields('title: {type: string}'))
     assert gate.post('/v1/changing', token, json={'title': 'x'}).outcome == 'created'
