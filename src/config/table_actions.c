@@ -415,7 +415,8 @@ const struct setting setting_action_rows[] = {
 	 .kind = KIND_ANSWER,
 	 .at = IN_ACTION(action.probe.absent_empty),
 	 .example = "/data",
-	 .help = "Where such an answer is then empty, null, or has nothing: a JSON pointer, or "
+	 .help = "Where such an answer then has an empty list, object or text, or null: a JSON "
+		 "pointer, or "
 		 "`response` for the whole. Without it the status is enough."},
 	{.name = ACTION_PREFIX "probe.settle",
 	 .kind = KIND_DURATION,

@@ -97,7 +97,7 @@ static enum sight look_for_absence(struct judging *judging)
 	if (judging->value->type != JSON_OBJECT && judging->value->type != JSON_ARRAY)
 		return blurred(judging, "The answer is neither an object nor a list.");
 	found = json_at(judging->value, inquiry->absent_empty);
-	return !found || is_empty(found) ? SIGHT_CLEAR : SIGHT_NOTHING;
+	return found && is_empty(found) ? SIGHT_CLEAR : SIGHT_NOTHING;
 }
 
 static enum inquiry_verdict weigh(struct judging *judging, enum sight found, enum sight absent)

@@ -86,7 +86,7 @@ struct rule_inquiry {
 	struct str found_at;	       /* pointer to what is found; "" is the whole answer */
 	int found_as;		       /* status of its replays */
 	uint64_t absent[STATUS_WORDS]; /* statuses; none: absence is never certain */
-	struct str absent_empty;       /* pointer to what is then empty, null or not there; */
+	struct str absent_empty;       /* pointer to what is then there and empty or null; */
 	bool has_absent_empty;	       /* else the status is enough */
 	int64_t settle_ms;	       /* probe: absence counts only so long after the sending */
 	int64_t every_ms;	       /* probe: the first pause between two; they grow */

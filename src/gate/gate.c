@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 
 enum {
+	RELOAD_AGAIN_MS = 20,
 	DRAIN_LOOK_MS = 50,
 	DRAIN_GRACE_MS = 2000, /* for what is given up to be recorded and told */
 	DRAIN_LAST_MS = 1000,  /* for the admin listener's last answers */
@@ -174,9 +175,7 @@ static const char *against_reload(struct gate *gate)
 {
 	if (!gate->config_file)
 		return "there is no configuration file to read again";
-	if (atomic_load(&gate->is_draining))
-		return "the gate is stopping";
-	return is_reloading(gate) ? "the last reload is still under way" : NULL;
+	return atomic_load(&gate->is_draining) ? "the gate is stopping" : NULL;
 }
 
 static void reload(struct gate *gate)
@@ -189,6 +188,10 @@ static void reload(struct gate *gate)
 
 	if (against) {
 		log_note(gate->log, LOG_WARNING, "reload-refused", "what", against);
+		return;
+	}
+	if (is_reloading(gate)) { /* the file may have changed since: read it once more, then */
+		loop_timer_start(&gate->control.loop, &gate->reload_timer, RELOAD_AGAIN_MS);
 		return;
 	}
 	settings_report_init(&report);
@@ -204,6 +207,11 @@ static void reload(struct gate *gate)
 		put_in_force(gate, hold);
 	}
 	settings_report_fini(&report);
+}
+
+static void reload_again(struct loop_timer *timer)
+{
+	reload(list_entry(timer, struct gate, reload_timer));
 }
 
 /* Draining. */
@@ -256,6 +264,7 @@ static void drain(struct gate *gate)
 		loop_stop(&gate->control.loop);
 		return;
 	}
+	loop_timer_cancel(&gate->reload_timer);
 	log_note(gate->log, LOG_INFO, "draining", "what", "no new connections");
 	gate->drain_until_ms =
 		gate->control.loop.now_ms + gate_settings(gate)->limits.drain_timeout_ms;
@@ -281,6 +290,7 @@ static void take_signals(struct gate *gate)
 {
 	static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
 
+	loop_timer_init(&gate->reload_timer, reload_again);
 	for (size_t i = 0; i < 3; i++) {
 		require(uv_signal_init(&gate->control.loop.uv, &gate->signals[i]) == 0);
 		gate->signals[i].data = gate;

@@ -111,9 +111,10 @@ struct gate {
 	const char *config_file;    /* NULL: none */
 	struct settings_override overrides;
 	unsigned started_workers;
-	char listen_text[64];	/* the data listener's address as bound */
-	uint64_t interrupted;	/* operations that a former gate left running */
-	uv_signal_t signals[3]; /* TERM, INT, HUP */
+	char listen_text[64];		/* the data listener's address as bound */
+	uint64_t interrupted;		/* operations that a former gate left running */
+	uv_signal_t signals[3];		/* TERM, INT, HUP */
+	struct loop_timer reload_timer; /* asked for while the last one is under way */
 
 	/* the admin listener's to fill */
 	struct server *control_server;	       /* its own, drained last; NULL: none */

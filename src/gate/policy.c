@@ -175,8 +175,7 @@ int64_t policy_first_look_ms(const struct policy *policy)
 	bool may_resend = action ? action_may_resend(action) : policy_has_downstream_key(policy);
 
 	if (action && action->probe.get.len)
-		return action->probe.settle_ms > FIRST_LOOK_MS ? action->probe.settle_ms
-							       : FIRST_LOOK_MS;
+		return action->probe.settle_ms > 0 ? action->probe.settle_ms : 1;
 	return may_resend ? FIRST_LOOK_MS : 0;
 }
 

@@ -256,6 +256,9 @@ int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_
 /* May this claim make an operation? 0, or the outcome that refuses it. Changes nothing. */
 int ledger_judge(struct ledger *ledger, struct store_command *command,
 		 struct ledger_plan *out_plan);
+/* The first part of that: 0, or STORE_REUSED with the operation that has its identity. */
+int ledger_judge_identity(struct ledger *ledger, struct store_command *command,
+			  struct ledger_plan *plan);
 /* What its rule knows of a sending that begins. Nothing for one without. */
 int ledger_put_sending(struct ledger *ledger, int64_t op, uint64_t fence, int64_t sent_ms);
 /* Carry out what ledger_judge() let through, for the operation that has been inserted. */

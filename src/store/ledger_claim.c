@@ -22,6 +22,7 @@ static int claim_taken(struct ledger *ledger, struct store_command *command,
 static int find_way(struct ledger *ledger, struct store_command *command,
 		    const struct token_hash *hash, int64_t now_ms, enum claim_way *out_way,
 		    struct store_operation **out_record);
+static int look_for_twin(struct ledger *ledger, struct store_command *command, bool *out_changes);
 
 /*
  * `only_look`: outside of a transaction; *out_changes says that one is needed, and then
@@ -42,7 +43,7 @@ int ledger_claim(struct ledger *ledger, struct store_command *command, bool only
 		return r;
 	*out_changes = way == CLAIM_IS_NEW || way == CLAIM_PICKS_UP;
 	if (only_look && *out_changes)
-		return 0;
+		return way == CLAIM_IS_NEW ? look_for_twin(ledger, command, out_changes) : 0;
 	switch (way) {
 	case CLAIM_IS_NEW:
 		return claim_new(ledger, command, &hash, now_ms);
@@ -54,6 +55,19 @@ int ledger_claim(struct ledger *ledger, struct store_command *command, bool only
 		return claim_taken(ledger, command, record);
 	}
 	unreachable("a claim goes one of four ways");
+}
+
+/* A new token of a business that has had its effect: told without waiting for anybody's fsync. */
+static int look_for_twin(struct ledger *ledger, struct store_command *command, bool *out_changes)
+{
+	struct ledger_plan unused = {0};
+	int r;
+
+	if (command->operation.retry_of.len)
+		return 0; /* judged first, and inside the transaction */
+	r = ledger_judge_identity(ledger, command, &unused);
+	*out_changes = r == 0;
+	return r;
 }
 
 static int find_way(struct ledger *ledger, struct store_command *command,

@@ -13,8 +13,6 @@
 
 #include "base/err.h"
 
-static int judge_identity(struct ledger *ledger, struct store_command *command,
-			  struct ledger_plan *plan);
 static int judge_lock(struct ledger *ledger, struct store_command *command,
 		      struct ledger_plan *plan);
 static int judge_budget(struct ledger *ledger, struct store_command *command,
@@ -43,7 +41,7 @@ bool claim_has_rule(const struct store_command *command)
 int ledger_judge(struct ledger *ledger, struct store_command *command, struct ledger_plan *out_plan)
 {
 	static int (*const checks[])(struct ledger *, struct store_command *,
-				     struct ledger_plan *) = {judge_identity, judge_lock,
+				     struct ledger_plan *) = {ledger_judge_identity, judge_lock,
 							      judge_budget, judge_room};
 	int r = 0;
 
@@ -76,7 +74,7 @@ static int find_owner(struct ledger *ledger, struct store_command *command,
 	return r;
 }
 
-static int judge_identity(struct ledger *ledger, struct store_command *command,
+int ledger_judge_identity(struct ledger *ledger, struct store_command *command,
 			  struct ledger_plan *plan)
 {
 	struct store_operation *record = NULL;

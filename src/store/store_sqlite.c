@@ -272,6 +272,24 @@ static int sweep_operations(struct ledger *ledger, enum operation_state next)
 	return r;
 }
 
+/* Nobody has in hand what the last owner was about to ask after: it is due at once. */
+static int end_leases(struct ledger *ledger)
+{
+	static const char sql[] = "UPDATE operation INDEXED BY operation_open SET due = -?1"
+				  " WHERE state = ?2 AND state < 5 AND due < -?1 AND due > -?3";
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	if (sqlite3_prepare_v2(ledger->db, sql, -1, &statement, NULL) != SQLITE_OK)
+		return fail(FAIL_STORE);
+	sqlite3_bind_int64(statement, 1, env_wall_ms(ledger->env));
+	sqlite3_bind_int(statement, 2, STATE_UNKNOWN);
+	sqlite3_bind_int64(statement, 3, INT64_MAX);
+	r = ledger_run(ledger, statement);
+	sqlite3_finalize(statement);
+	return r;
+}
+
 /* What was running when the last owner stopped: nobody knows what became of it. */
 static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 {
@@ -280,13 +298,15 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 	int r;
 
 	*out_interrupted = running;
-	if (!running)
+	if (!running && !ledger->counts[STATE_UNKNOWN])
 		return 0;
 	require(operation_move(STATE_RUNNING, EVENT_LOST_SIGHT, &next) == 0);
 	r = engine_begin(&ledger->engine);
 	if (r < 0)
 		return r;
-	r = sweep_attempts(ledger);
+	r = end_leases(ledger);
+	if (r == 0)
+		r = sweep_attempts(ledger);
 	if (r == 0)
 		r = sweep_operations(ledger, next);
 	ledger->counts[STATE_RUNNING] = 0;

@@ -413,6 +413,21 @@ static void interrupted_errands_are_due(void **state)
 	assert_int_equal(errands(STORE_DUE)->due_ms, world.now_ms + 7);
 }
 
+/* Whoever had it in hand is gone: a restart does not leave it alone until the lease ends. */
+static void leases_end_with_their_process(void **state)
+{
+	struct store_command *probed = claim("p");
+	struct operation_id id;
+
+	probed->operation.probe = STR("/v1/tickets?reference=7");
+	id = claimed(probed);
+	restart();
+	assert_int_equal(errands(STORE_DUE)->errand_count, 1);
+	assert_int_equal(errands(STORE_DUE)->errand_count, 0);
+	restart();
+	assert_id(&errands(STORE_DUE)->errands[0].operation, &id);
+}
+
 /* A failure is kept as long as any record, and only a success as long as its identity. */
 static void failures_are_kept_shorter(void **state)
 {
@@ -541,6 +556,7 @@ int main(void)
 		ON_DISK(budget_is_forgotten),
 		ON_DISK(ended_operations_keep_no_request),
 		ON_DISK(interrupted_errands_are_due),
+		ON_DISK(leases_end_with_their_process),
 		ON_DISK(failures_are_kept_shorter),
 		ON_DISK(retries_are_found),
 		ON_DISK(killed_gate_leaves_rules_that_agree),
