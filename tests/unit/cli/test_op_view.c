@@ -102,7 +102,7 @@ static void what_the_gate_will_do_is_shown(void **state)
 		     "Operation    op_1\n"
 		     "Resource     /v1/7\n"
 		     "Retried by   op_2, op_3\n"
-		     "Tries        3 in a row\n"
+		     "Gate tried   3 in a row\n"
 		     "Next try     2026-01-02\n"
 		     "\nTime line\n");
 }
@@ -171,7 +171,7 @@ static void the_time_line_says_whose_doing_it_was(void **state)
 		     "\nTime line\n"
 		     "  1  attempt: running\n"
 		     "  2  dispatcher: not_sent\n"
-		     "  3  operator: unknown  note the host\\nis gone\n");
+		     "  3  operator: took its lock away  (the host\\nis gone)\n");
 }
 
 static void a_strange_answer_is_shown_all_the_same(void **state)
