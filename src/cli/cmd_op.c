@@ -272,8 +272,8 @@ static const struct command command_cancel = {
 	.name = "op cancel",
 	.summary = "cancels an operation that has not been sent",
 	.usage = "OP --why TEXT [--json]",
-	.text = "Only an operation that is queued or awaits approval can be cancelled. What has\n"
-		"been sent cannot be taken back: find out what became of it, then op resolve.\n",
+	.text = "Only an operation that is queued can be cancelled. What has been sent cannot be\n"
+		"taken back: find out what became of it, then op resolve.\n",
 	.options = cancel_options,
 	.option_count = sizeof(cancel_options) / sizeof(cancel_options[0]),
 	.operands_min = 1,

@@ -114,6 +114,12 @@ static void what_the_gate_will_not_do_is_not(void **state)
 		     "Operation    op_1\n\nTime line\n");
 }
 
+static void tries_of_what_has_ended_are_not(void **state)
+{
+	assert_shown("{\"id\":\"op_1\",\"state\":\"completed\",\"tries\":3,\"due\":null}",
+		     "Operation    op_1\nState        completed\n\nTime line\n");
+}
+
 static void assert_lock(const char *rest, const char *expected)
 {
 	char operation[512], page[512];
@@ -196,6 +202,7 @@ int main(void)
 		cmocka_unit_test(the_time_line_is_in_order),
 		cmocka_unit_test(what_the_gate_will_do_is_shown),
 		cmocka_unit_test(what_the_gate_will_not_do_is_not),
+		cmocka_unit_test(tries_of_what_has_ended_are_not),
 		cmocka_unit_test(a_lock_says_who_has_it),
 		cmocka_unit_test(a_budget_is_in_the_currencys_units),
 		cmocka_unit_test(an_amount_in_words_is_taken_as_it_is),
