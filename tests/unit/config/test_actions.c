@@ -231,7 +231,7 @@ static const struct {
 	{"  a: {route: POST /b}", 4, 3, "second time", NULL},
 	{"  b: {route: POST /a}", 4, 14, "the route of a takes too (line 3, column 12)", NULL},
 	{"  b: {}", 4, 3, "the action b has no route", NULL},
-	{"  b: [a]", 4, 6, "b is not a mapping", NULL},
+	{"  b: [a]", 4, 6, "b is not a mapping", "like {route: "},
 	{"  b c: {}", 4, 3, "cannot be the name of an action", NULL},
 	{"  PATCH: {}", 4, 3, "cannot be the name of an action", "not capitals alone"},
 	{"  A_B: {}", 4, 3, "cannot be the name of an action", NULL},

@@ -327,7 +327,7 @@ struct wrong {
 static const struct wrong wrong_names[] = {
 	{"    unique: {}", 1, 13, "unique has no by", "add by: [project, source_event_id]"},
 	{"    unique: {for: 1d}", 1, 13, "unique has no by", NULL},
-	{"    unique: [s]", 1, 13, "unique is not a mapping", "like {by: [project, source_event_id]}"},
+	{"    unique: [s]", 1, 13, "unique is not a mapping", "like {by: [project, "},
 	{"    unique: {by: s}", 1, 18, "by is a single value where a list of fields", "like [proj"},
 	{"    unique: {by: []}", 1, 18, "unique.by is empty", "list 1 to 16"},
 	{"    unique: {by: [[s]]}", 1, 19, "not a single value", NULL},
