@@ -272,8 +272,8 @@ static const struct command command_cancel = {
 	.name = "op cancel",
 	.summary = "cancels an operation that has not been sent",
 	.usage = "OP --why TEXT [--json]",
-	.text = "Only an operation that is queued or awaits approval can be cancelled. What has\n"
-		"been sent cannot be taken back: find out what became of it, then op resolve.\n",
+	.text = "Only an operation that is queued can be cancelled. What has been sent cannot be\n"
+		"taken back: find out what became of it, then op resolve.\n",
 	.options = cancel_options,
 	.option_count = sizeof(cancel_options) / sizeof(cancel_options[0]),
 	.operands_min = 1,
@@ -287,7 +287,9 @@ enum { RESOLVE_HAPPENED, RESOLVE_DID_NOT, RESOLVE_NO_RETRY, RESOLVE_WHY, RESOLVE
 
 static const struct command_option resolve_options[] = {
 	{"--happened", NULL, "the service did it: the operation is completed"},
-	{"--did-not", NULL, "the service did not: the same token may try again"},
+	{"--did-not", NULL,
+	 "the service did not, and cannot any more: the same token\nmay try again; what the gate "
+	 "sends itself it sends now"},
 	{"--no-retry", NULL, "with --did-not: the operation has failed for good"},
 	{"--why", "TEXT", "how you know, kept with the operation"},
 	{"--reference", "TEXT", "what the service calls the effect, such as its id there"},
@@ -338,7 +340,8 @@ static const struct command command_resolve = {
 	.usage = "OP --happened|--did-not [--no-retry] --why TEXT\n"
 		 "           [--reference TEXT] [--json]",
 	.text = "An operation is unknown when the gate sent it and got no certain answer. Look at\n"
-		"the service itself first: a wrong --did-not lets the write be made twice.\n"
+		"the service itself first: a wrong --did-not lets the write be made twice, and at\n"
+		"once where the gate sends by itself (dispatch: outbox, held: queue).\n"
 		"Where the action opens a budget, --reference is the id by which it is spent\n"
 		"from: without one --happened opens none.\n",
 	.options = resolve_options,

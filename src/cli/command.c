@@ -160,7 +160,9 @@ static int read_line(struct command_call *call, int count, char *const *words)
 			return r;
 	}
 	if (call->operand_count < call->command->operands_min)
-		return command_misused(call->command, "%s needs more words", call->command->name);
+		return command_misused(call->command, "%s needs %.*s", call->command->name,
+				       (int)strcspn(call->command->usage, " "),
+				       call->command->usage);
 	return 0;
 }
 
@@ -238,6 +240,19 @@ static void print_option(const struct command_option *option, FILE *out)
 	}
 }
 
+/* The width of the longest name of its commands, for a list in columns. */
+static int longest_name(const struct command *parent)
+{
+	size_t longest = 0;
+
+	for (size_t i = 0; parent->commands[i]; i++) {
+		size_t len = strlen(parent->commands[i]->name);
+
+		longest = len > longest ? len : longest;
+	}
+	return (int)longest + 1;
+}
+
 void command_help(const struct command *command, FILE *out)
 {
 	print_usage(command, out);
@@ -246,8 +261,8 @@ void command_help(const struct command *command, FILE *out)
 	if (command->text)
 		fprintf(out, "\n%s", command->text);
 	for (size_t i = 0; command->commands && command->commands[i]; i++)
-		fprintf(out, "%s  %-14s %s\n", i ? "" : "\nCommands:\n", command->commands[i]->name,
-			command->commands[i]->summary);
+		fprintf(out, "%s  %-*s %s\n", i ? "" : "\nCommands:\n", longest_name(command),
+			command->commands[i]->name, command->commands[i]->summary);
 	for (size_t i = 0; i < command->option_count; i++) {
 		if (i == 0)
 			fprintf(out, "\nOptions:\n");

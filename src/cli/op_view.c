@@ -7,6 +7,7 @@
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "core/money.h"
+#include "core/operation.h"
 
 #include <stdlib.h>
 
@@ -136,12 +137,21 @@ static void append_names(const char *title, const struct json_value *names, stru
 	append_fact(out, title, text);
 }
 
+static bool has_ended(const struct json_value *operation, struct arena *mem)
+{
+	enum operation_state state;
+
+	return operation_state_from(op_member_text(operation, "state", mem), &state) &&
+	       operation_is_terminal(state);
+}
+
+/* What the gate itself did of late, and does next. */
 static void append_tries(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
 	struct str tries = op_member_text(operation, "tries", mem);
 
-	if (tries.len && !str_equal(tries, STR("0")))
-		append_fact(out, "Tries", arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
+	if (tries.len && !str_equal(tries, STR("0")) && !has_ended(operation, mem))
+		append_fact(out, "Gate tried", arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
 	append_fact(out, "Next try", op_member_text(operation, "due", mem));
 }
 
@@ -294,6 +304,21 @@ static struct str actor_text(const struct json_value *attempt, struct arena *mem
 	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
 }
 
+/* An outcome; of an operator, who is told none, what was done. A decision is no attempt. */
+static struct str deed_text(const struct json_value *attempt, struct arena *mem)
+{
+	if (str_equal(op_member_text(attempt, "by", mem), STR("operator")))
+		return STR("took its lock away");
+	return op_member_text(attempt, "outcome", mem);
+}
+
+static struct str note_text(const struct json_value *attempt, struct arena *mem)
+{
+	struct str note = op_member_text(attempt, "note", mem);
+
+	return note.len ? arena_printf(mem, "  (%.*s)", STR_ARG(note)) : STR("");
+}
+
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)
 {
 	const struct json_value *delivered = op_member(attempt, "delivered");
@@ -304,12 +329,12 @@ static struct str attempt_text(const struct json_value *attempt, struct arena *m
 
 	return arena_printf(
 		mem, "%.*s: %.*s%.*s%.*s%.*s%.*s%s%.*s", STR_ARG(actor_text(attempt, mem)),
-		STR_ARG(op_member_text(attempt, "outcome", mem)),
+		STR_ARG(deed_text(attempt, mem)),
 		STR_ARG(with_word("by", op_member_text(attempt, "agent", mem), mem)),
 		STR_ARG(with_word("task", op_member_text(attempt, "task", mem), mem)),
 		STR_ARG(with_word("step", op_member_text(attempt, "step", mem), mem)),
 		STR_ARG(with_word("request", op_member_text(attempt, "request_id", mem), mem)),
-		delivery, STR_ARG(with_word("note", op_member_text(attempt, "note", mem), mem)));
+		delivery, STR_ARG(note_text(attempt, mem)));
 }
 
 static size_t add_moment(struct moment *moments, size_t count, struct str at, struct str what)

@@ -71,7 +71,8 @@ static int read_action(struct reading *reading, struct node *key)
 			   "`%s` cannot be the name of an action", quote(shown, key->text));
 		return 0;
 	}
-	if (!read_is_mapping(reading, quote(shown, key->text), key->value))
+	if (!read_is_mapping(reading, quote(shown, key->text), "route: POST /v1/tickets",
+			     key->value))
 		return 0;
 	*draft = (struct action_draft){.key = key};
 	draft->action.name = arena_str(&reading->settings->mem, key->text);
@@ -301,7 +302,7 @@ static int read_named_field(struct reading *reading, const struct node *map, str
 			   "`%s` cannot be the name of a field", quote(shown, key->text));
 		return 0;
 	}
-	if (!read_is_mapping(reading, quote(shown, key->text), key->value))
+	if (!read_is_mapping(reading, quote(shown, key->text), "type: string", key->value))
 		return 0;
 	return read_field(reading, key->text, key->value, &drafts[(*count)++]);
 }

@@ -176,7 +176,8 @@ static void check_default_upstream(struct reading *reading)
 		report_add(reading->report, find_place(reading, "upstreams"),
 			   "add upstreams: {default: {url: http://127.0.0.1:9000}}, or give "
 			   "--upstream URL",
-			   "the upstream called default is missing");
+			   "the upstream called default is missing, to which goes what is no "
+			   "action's");
 }
 
 static bool is_this_gate(const struct settings *settings, const struct settings_url *url)

@@ -386,6 +386,27 @@ static const char *guess_elsewhere(struct str key)
 	return NULL;
 }
 
+/* What people call a section: the asterisks of its name say nothing to them. */
+static const char *section_words(const char *section)
+{
+	static const struct {
+		const char *section, *words;
+	} owners[] = {
+		{"upstreams.*", "an upstream"},
+		{"actions.*.fields.*", "a field"},
+		{"actions.*.failed_when.*", "failed_when"},
+		{"actions.*", "an action"},
+	};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		if (strcmp(section, owners[i].section) == 0)
+			return owners[i].words;
+	}
+	if (strncmp(section, ACTION_PREFIX, strlen(ACTION_PREFIX)) == 0)
+		return section + strlen(ACTION_PREFIX);
+	return section;
+}
+
 static void report_unknown(struct reading *reading, const char *section, const struct node *key)
 {
 	struct str near = guess_here(section, key->text);
@@ -400,7 +421,7 @@ static void report_unknown(struct reading *reading, const char *section, const s
 		snprintf(mend, sizeof(mend),
 			 "remove it; `counterfoil config example` shows every setting");
 	report_add(reading->report, key->place, mend, "there is no setting `%s`%s%s",
-		   quote(shown, key->text), section[0] ? " in " : "", section[0] ? section : "");
+		   quote(shown, key->text), section[0] ? " in " : "", section_words(section));
 }
 
 bool read_is_duplicate(struct reading *reading, const struct node *map, const struct node *key)
@@ -427,16 +448,39 @@ static bool is_upstream_name(struct str name)
 	return name.len > 0 && name.len <= UPSTREAM_NAME_MAX;
 }
 
-bool read_is_mapping(struct reading *reading, const char *what, const struct node *node)
+bool read_is_mapping(struct reading *reading, const char *what, const char *example,
+		     const struct node *node)
 {
+	char mend[256] = "write its settings below it, indented, or in braces";
+
 	if (node->is_refused)
 		return false;
 	if (node->kind == NODE_MAP)
 		return true;
-	report_add(reading->report, node->place,
-		   "write its settings below it, indented, or in braces", "%s is not a mapping",
-		   what);
+	if (example[0])
+		snprintf(mend, sizeof(mend),
+			 "write its settings below it, indented, or in braces, like {%s}", example);
+	report_add(reading->report, node->place, mend, "%s is not a mapping", what);
 	return false;
+}
+
+/* One setting of a section as it could be written, like "by: [invoice_id]"; empty: none is known.
+ */
+static void write_example(const char *section, char *out, size_t size)
+{
+	const struct setting *setting;
+	size_t length = strlen(section);
+
+	out[0] = '\0';
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		struct str child = child_of(section, setting->name);
+		const char *value = setting->example ? setting->example : setting->default_value;
+
+		if (!child.len || !value || child.len != strlen(setting->name) - length - 1)
+			continue;
+		snprintf(out, size, "%.*s: %s", STR_ARG(child), value);
+		return;
+	}
 }
 
 /* Where an upstream goes: "default" first, the others in the order of the file. */
@@ -463,7 +507,8 @@ static int read_upstream(struct reading *reading, const struct node *map, struct
 			   "`%s` cannot be the name of an upstream", quote(shown, key->text));
 		return 0;
 	}
-	if (!read_is_mapping(reading, quote(shown, key->text), key->value))
+	if (!read_is_mapping(reading, quote(shown, key->text), "url: http://127.0.0.1:9000",
+			     key->value))
 		return 0;
 	upstream = place_for(reading->settings, map, key);
 	upstream->name = arena_str(&reading->settings->mem, key->text);
@@ -502,7 +547,7 @@ static int read_upstreams(struct reading *reading, struct node *map)
 
 static int read_key(struct reading *reading, const char *section, void *base, struct node *key)
 {
-	char path[PATH_MAX_BYTES];
+	char path[PATH_MAX_BYTES], example[128];
 	const struct setting *setting;
 	int length = snprintf(path, sizeof(path), "%s%s%.*s", section, section[0] ? "." : "",
 			      STR_ARG(key->text));
@@ -526,7 +571,8 @@ static int read_key(struct reading *reading, const char *section, void *base, st
 		report_unknown(reading, section, key);
 		return 0;
 	}
-	if (!read_is_mapping(reading, path, key->value))
+	write_example(path, example, sizeof(example));
+	if (!read_is_mapping(reading, section_words(path), example, key->value))
 		return 0;
 	if (str_equal(str_from(path), STR("upstreams")))
 		return read_upstreams(reading, key->value);

@@ -186,7 +186,10 @@ static void write_introduction(struct document *document, const char *name)
 		    "#   - which fields name the business effect, so that a second token "
 		    "must not repeat it?\n"
 		    "#   - which amounts are money, of which currency, in which unit?\n"
-		    "#   - does a person approve it before it happens?\n"
+		    "#   - what does the service know after a lost answer: a key that it "
+		    "honours\n"
+		    "#     (downstream_key), the thing itself by something that was sent (probe), "
+		    "nothing?\n"
 		    "#   - may it keep members that are not declared here (unknown_fields)?\n\n"));
 }
 
@@ -372,10 +375,6 @@ static void write_hints(struct document *document, const struct operation_node *
 		buf_append_str(&document->action,
 			       STR("    # Decide: does the id in the path make it idempotent? Then "
 				   "natural: true\n"));
-	if (is_delete)
-		buf_append_str(&document->action,
-			       STR("    # Decide: does a person approve it? It takes something "
-				   "away\n"));
 	if (!is_delete && strchr(operation->route, '{'))
 		buf_append_str(
 			&document->action,

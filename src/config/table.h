@@ -213,8 +213,12 @@ int read_defaults(struct reading *reading, void *base, enum setting_owner owner)
 /* True, and reported, when the same key stands before it in its mapping. */
 bool read_is_duplicate(struct reading *reading, const struct node *map, const struct node *key);
 
-/* Is it a mapping? Else that is reported; `what` names it. */
-bool read_is_mapping(struct reading *reading, const char *what, const struct node *node);
+/*
+ * Is it a mapping? Else that is reported; `what` names it, and `example` is what it could hold
+ * ("url: http://127.0.0.1:9000"; empty: nothing is named).
+ */
+bool read_is_mapping(struct reading *reading, const char *what, const char *example,
+		     const struct node *node);
 
 /* The `actions` of the file into reading->drafts. 0 or FAIL_MEMORY. */
 int read_actions(struct reading *reading, struct node *map);

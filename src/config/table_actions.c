@@ -191,7 +191,8 @@ const struct setting setting_action_rows[] = {
 	 .kind = KIND_BOOL,
 	 .at = IN_FIELD(field.is_secret),
 	 .example = "true",
-	 .help = "Its value is never in logs, errors, the console or the audit log."},
+	 .help = "Its value is in no log line, no error and no list; kept answers are not searched "
+		 "for it."},
 	{.name = FIELD_PREFIX "fields",
 	 .kind = KIND_FIELDS,
 	 .at = IN_FIELD(fields),

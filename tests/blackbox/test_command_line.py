@@ -39,6 +39,18 @@ def test_usage_errors(tmp_path, arguments):
     assert done.stderr.strip() and done.stdout == ''
 
 
+@pytest.mark.parametrize('arguments, needed', [(['op', 'show'], 'OP'), (['config', 'check'], 'FILE')])
+def test_a_missing_word_is_named(arguments, needed):
+    # Shows that a line which lacks a word is told which one.
+    assert f'{" ".join(arguments)} needs {needed}\n' in command(*arguments).stderr
+
+
+def test_a_list_of_commands_has_columns():
+    # Shows that no name of a command runs into what it does.
+    listed = command('help', 'config').stdout.partition('Commands:\n')[2].splitlines()
+    assert len(listed) == 4 and len({re.search(r'\S(  +)\S', line).end() for line in listed}) == 1
+
+
 def test_serve_without_an_upstream(tmp_path):
     # Shows that a gate in front of nothing is not started, and made no files.
     done = command('serve', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0', cwd=tmp_path, seconds=10)

@@ -1,4 +1,4 @@
-"""The README, the man page and the completion against the program: what they show is what it does."""
+"""The README, its pages, man page and completion against the program: what they show is what it does."""
 import os
 import pathlib
 import re
@@ -14,6 +14,8 @@ from harness.gate import BINARY, ROOT, drain
 from harness.walk import blocks, walk
 
 README = (ROOT / 'README.md').read_text()
+OPERATING = ROOT / 'docs' / 'guide' / 'operating.md'
+CALLING = ROOT / 'docs' / 'guide' / 'calling.md'
 READY_SECONDS = 30
 COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'op locks', 'op release',
             'config check', 'config example', 'config schema', 'config import-openapi']
@@ -154,10 +156,30 @@ def test_what_the_readme_names_is_there():
         assert re.search(rf'^{name}:', makefile, re.MULTILINE), name
 
 
-def test_its_metrics(gate):
-    # Shows that each metric the README names is one the gate has.
+@pytest.mark.parametrize('page', [OPERATING, CALLING])
+def test_what_a_page_names_is_there(page):
+    # Shows that the links of a page lead to files.
+    targets = re.findall(r'\]\(([^)#:]+)(?:#[a-z-]+)?\)', page.read_text())
+    assert all((page.parent / target).exists() for target in targets)
+
+
+def test_words_of_callers(gate):
+    # Shows that the page for callers has every advice and every outcome that the gate has, but for those
+    # that no gate of this build gives.
+    page = CALLING.read_text()
+    told = set(re.findall(r'^\| `([a-z_]+)` \|', page, re.MULTILINE))
     metrics = gate.admin('/metrics').body.decode()
-    names = set(re.findall(r'counterfoil_[a-z_]+(?:\{[^}`]*\})?', README))
+    outcomes = set(re.findall(r'requests_total\{outcome="([a-z_]+)"\}', metrics))
+    states = set(re.findall(r'operations_open\{state="([a-z_]+)"\}', metrics))
+    advice = {'wait', 'query', 'same_key', 'new_key', 'fix', 'human', 'stop'}
+    later = {'awaiting_approval', 'denied', 'none'}
+    assert (outcomes | states | advice) - later <= told
+
+
+def test_its_metrics(gate):
+    # Shows that each metric that operators are told to look at is one the gate has.
+    metrics = gate.admin('/metrics').body.decode()
+    names = set(re.findall(r'counterfoil_[a-z_]+(?:\{[^}`]*\})?', OPERATING.read_text()))
     assert len(names) >= 4
     for name in names:
         assert f'\n{name} ' in metrics, name

@@ -102,7 +102,7 @@ static void what_the_gate_will_do_is_shown(void **state)
 		     "Operation    op_1\n"
 		     "Resource     /v1/7\n"
 		     "Retried by   op_2, op_3\n"
-		     "Tries        3 in a row\n"
+		     "Gate tried   3 in a row\n"
 		     "Next try     2026-01-02\n"
 		     "\nTime line\n");
 }
@@ -112,6 +112,12 @@ static void what_the_gate_will_not_do_is_not(void **state)
 	assert_shown("{\"id\":\"op_1\",\"tries\":0,\"due\":null,\"retried_by\":[],"
 		     "\"rules\":{\"unique\":null,\"lock\":null,\"budget\":null}}",
 		     "Operation    op_1\n\nTime line\n");
+}
+
+static void tries_of_what_has_ended_are_not(void **state)
+{
+	assert_shown("{\"id\":\"op_1\",\"state\":\"completed\",\"tries\":3,\"due\":null}",
+		     "Operation    op_1\nState        completed\n\nTime line\n");
 }
 
 static void assert_lock(const char *rest, const char *expected)
@@ -171,7 +177,7 @@ static void the_time_line_says_whose_doing_it_was(void **state)
 		     "\nTime line\n"
 		     "  1  attempt: running\n"
 		     "  2  dispatcher: not_sent\n"
-		     "  3  operator: unknown  note the host\\nis gone\n");
+		     "  3  operator: took its lock away  (the host\\nis gone)\n");
 }
 
 static void a_strange_answer_is_shown_all_the_same(void **state)
@@ -196,6 +202,7 @@ int main(void)
 		cmocka_unit_test(the_time_line_is_in_order),
 		cmocka_unit_test(what_the_gate_will_do_is_shown),
 		cmocka_unit_test(what_the_gate_will_not_do_is_not),
+		cmocka_unit_test(tries_of_what_has_ended_are_not),
 		cmocka_unit_test(a_lock_says_who_has_it),
 		cmocka_unit_test(a_budget_is_in_the_currencys_units),
 		cmocka_unit_test(an_amount_in_words_is_taken_as_it_is),

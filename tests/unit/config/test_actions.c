@@ -195,7 +195,7 @@ static const struct {
 	size_t line, column;
 	const char *what, *mend;
 } wrong_actions[] = {
-	{"    sumary: x", 4, 5, "`sumary` in actions.*", "did you mean summary?"},
+	{"    sumary: x", 4, 5, "`sumary` in an action", "did you mean summary?"},
 	{"    approval: {}", 4, 5, "(approval) are not in this build yet", NULL},
 	{"    upstream: pay", 4, 15, "there is no upstream `pay`", "declare it below upstreams"},
 	{"    summary: 'x {b}'", 4, 14, "names {b}, which is not declared", NULL},
@@ -231,7 +231,7 @@ static const struct {
 	{"  a: {route: POST /b}", 4, 3, "second time", NULL},
 	{"  b: {route: POST /a}", 4, 14, "the route of a takes too (line 3, column 12)", NULL},
 	{"  b: {}", 4, 3, "the action b has no route", NULL},
-	{"  b: [a]", 4, 6, "b is not a mapping", NULL},
+	{"  b: [a]", 4, 6, "b is not a mapping", "like {route: "},
 	{"  b c: {}", 4, 3, "cannot be the name of an action", NULL},
 	{"  PATCH: {}", 4, 3, "cannot be the name of an action", "not capitals alone"},
 	{"  A_B: {}", 4, 3, "cannot be the name of an action", NULL},
@@ -255,7 +255,7 @@ static const struct {
 } wrong_fields[] = {
 	{"f: {}}", 17, "the field f has no type", NULL},
 	{"f: {type: strin}}", 24, "`strin`, which is none of its words", "string | integer"},
-	{"f: string}", 17, "f is not a mapping", NULL},
+	{"f: string}", 17, "f is not a mapping", "like {type: string}"},
 	{"'': {type: any}}", 14, "cannot be the name of a field", NULL},
 	{"f: {type: any}, f: {type: any}}", 30, "second time", NULL},
 	{"f: {type: any, requird: true}}", 29, "`requird`", "did you mean required?"},

@@ -96,7 +96,7 @@ static const struct {
 	{"upstreams: {b: {url: \"http://a?b\"}}", {1, 22, "a query or a fragment", NULL}},
 	{"upstreams: {b: {url: ftp://a}}", {1, 22, "neither an http://", NULL}},
 	{"upstreams: {'b c': {}}", {1, 13, "`b c` cannot be the name", NULL}},
-	{"upstreams: {b: http://a}", {1, 16, "b is not a mapping", NULL}},
+	{"upstreams: {b: http://a}", {1, 16, "b is not a mapping", "like {url: "}},
 	{"upstreams: {b: {ur: a, url: http://a}}", {1, 17, "`ur`", "did you mean url?"}},
 	{"tokens: {header: Host}", {1, 18, "means something else already", NULL}},
 	{"tokens: {header: a b}", {1, 18, "not the name of a header", NULL}},
