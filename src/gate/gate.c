@@ -35,7 +35,7 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 	struct log_line line;
 	int r;
 
-	r = store_open_sqlite(gate_settings(gate)->data.at, gate->env, gate->log, &gate->store,
+	r = store_open_sqlite(gate_settings(gate)->data.at, NULL, gate->env, gate->log, &gate->store,
 			      &gate->interrupted, why, why_size);
 	if (r != 0)
 		return r;

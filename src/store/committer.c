@@ -248,10 +248,21 @@ static int64_t notes_due_ms(const struct store *store)
 	return due_us > 0 ? due_us / 1000 + 1 : 0;
 }
 
-/* Sleep until something arrives, or the notes are due. Under the lock. */
+/* Milliseconds until there is something to do without a command; -1: never. */
+static int64_t due_ms(const struct store *store)
+{
+	int64_t notes_ms = notes_due_ms(store);
+	int64_t tidy_ms = store->engine->kind->tidy_due_ms(store->engine);
+
+	if (notes_ms < 0 || tidy_ms < 0)
+		return notes_ms < 0 ? tidy_ms : notes_ms;
+	return notes_ms < tidy_ms ? notes_ms : tidy_ms;
+}
+
+/* Sleep until something arrives, or is due. Under the lock. */
 static void wait_for_work(struct store *store)
 {
-	int64_t ms = notes_due_ms(store);
+	int64_t ms = due_ms(store);
 	struct timespec until;
 
 	store->is_waiting = true;
@@ -270,7 +281,7 @@ static void wait_for_work(struct store *store)
 	store->is_waiting = false;
 }
 
-/* The next batch, which may be empty when notes are due. False: closed, and nothing waits. */
+/* The next batch, which may be empty when notes or tidying are due. False: closed, and nothing waits. */
 static bool take(struct store *store, struct chain *out_batch, struct chain *out_refused)
 {
 	bool goes_on;
@@ -279,7 +290,7 @@ static bool take(struct store *store, struct chain *out_batch, struct chain *out
 	chain_init(out_refused);
 	pthread_mutex_lock(&store->lock);
 	while (!store->queue.count && !store->refused.count && !store->is_closing &&
-	       notes_due_ms(store) != 0)
+	       due_ms(store) != 0)
 		wait_for_work(store);
 	chain_move(out_refused, &store->refused);
 	if (store->queue.count <= STORE_BATCH_MAX)

@@ -36,6 +36,9 @@ struct engine_kind {
 	/* After answers have been given: work that nobody waits for. */
 	void (*tidy)(struct engine *engine);
 
+	/* Milliseconds until tidy() has something to do by itself; -1: it has not. */
+	int64_t (*tidy_due_ms)(struct engine *engine);
+
 	/* Operations by state, as of the last commit. */
 	void (*count)(struct engine *engine, uint64_t out_counts[STATE_COUNT]);
 

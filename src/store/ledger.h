@@ -7,6 +7,7 @@
  *   token       hash → key: a token's operation, an identity's newest one, a lock, a budget;
  *               written in sorted runs, see tokens.h
  *   tombstone   tokens whose operation has been forgotten
+ *   audit       the entries of the audit log, see ledger_audit.h
  *   counter     a few numbers that are true together with the rest of the transaction
  *   rule        what the rules of its action say of an operation; appended, for those only whose
  *               key is odd: all others cost nothing for it
@@ -25,6 +26,7 @@
 
 #include "core/money.h"
 #include "store/committer.h"
+#include "store/ledger_audit.h"
 #include "store/rules.h"
 #include "store/tokens.h"
 
@@ -98,6 +100,11 @@ enum ledger_statement {
 	SQL_LIST_OPEN,
 	SQL_LIST_TASK,
 	SQL_COUNTER_PUT,
+	SQL_AUDIT_PUT,
+	SQL_AUDIT_TIP_PUT,
+	SQL_AUDIT_SUBJECT,
+	SQL_AUDIT_RUNNING,
+	SQL_AUDIT_FROM,
 	SQL_STATEMENTS,
 };
 
@@ -107,6 +114,7 @@ enum ledger_counter {
 	COUNTER_INDEXED = 8,  /* operations up to this key have their token on disk */
 	COUNTER_LAST_OP = 9,  /* the largest key that has been purged or given out */
 	COUNTER_WAITING = 10, /* operations that are queued and the dispatcher's */
+	COUNTER_SEALED = 11,  /* entries of the audit log that are known to be published */
 };
 
 enum { RANDOMS = 64 };
@@ -138,6 +146,8 @@ struct ledger {
 
 	struct token_entry forgotten[4 * STORE_PURGE_MAX]; /* by this transaction's purge */
 	size_t forgotten_count;
+
+	struct ledger_audit audit;
 
 	int wal_pages;	   /* in the write-ahead log */
 	int wal_pages_due; /* checkpoint from here on */

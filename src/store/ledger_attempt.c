@@ -88,27 +88,38 @@ int ledger_count_attempts(struct ledger *ledger, struct store_operation *record)
 	return last_attempt(ledger, id_op(&record->id), &record->attempts);
 }
 
+/* `row`: the operation's. */
+static int note(struct ledger *ledger, const struct store_command *command, sqlite3_stmt *row)
+{
+	struct store_operation record = {.id = command->operation.id};
+	int r = last_attempt(ledger, id_op(&record.id), &record.attempts);
+
+	ledger_audit_columns(row, 1, &record);
+	record.epoch = (uint32_t)sqlite3_column_int64(row, 10);
+	record.attempts++;
+	if (r == 0)
+		r = ledger_add_attempt(
+			ledger, id_op(&record.id), record.attempts,
+			attempt_time(&command->attempt, sqlite3_column_int64(row, 11)),
+			&command->attempt);
+	return r == 0 ? ledger_say_noted(ledger, command, &record) : r;
+}
+
 int ledger_note(struct ledger *ledger, struct store_command *command)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_OPERATION_GET);
-	int64_t op = id_op(&command->operation.id), random, created_ms;
-	uint32_t n = 0;
 	int r;
 
-	sqlite3_bind_int64(get, 1, op);
+	sqlite3_bind_int64(get, 1, id_op(&command->operation.id));
 	r = ledger_step(ledger, get);
 	if (r <= 0)
 		return r < 0 ? r : STORE_ABSENT;
-	random = sqlite3_column_int64(get, 0);
-	created_ms = sqlite3_column_int64(get, 11);
+	if (sqlite3_column_int64(get, 0) == id_random(&command->operation.id))
+		r = note(ledger, command, get);
+	else
+		r = STORE_ABSENT;
 	sqlite3_reset(get);
-	if (random != id_random(&command->operation.id))
-		return STORE_ABSENT;
-	r = last_attempt(ledger, op, &n);
-	if (r < 0)
-		return r;
-	return ledger_add_attempt(ledger, op, n + 1, attempt_time(&command->attempt, created_ms),
-				  &command->attempt);
+	return r;
 }
 
 int ledger_amend(struct ledger *ledger, struct store_command *command)

@@ -86,7 +86,7 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	given->updated_ms = step.now_ms;
 	if (operation_is_terminal(step.next))
 		given->expires_ms = time_add(step.now_ms, record_retention(command, step.next));
-	return 0;
+	return ledger_say_settled(ledger, command);
 }
 
 int ledger_read_whole(struct ledger *ledger, const struct store_command *command,
@@ -215,6 +215,8 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 		r = write_answer(ledger, step.op, &command->answer);
 	if (r == 0)
 		r = ledger_record_attempt(ledger, record, &command->attempt);
+	if (r == 0)
+		r = ledger_say_moved(ledger, command, record, step.before);
 	if (r < 0)
 		return r;
 	if (command->answer.status)

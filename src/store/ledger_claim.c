@@ -230,6 +230,8 @@ static int claim_new(struct ledger *ledger, struct store_command *command,
 		r = ledger_begin_rules(ledger, command, &plan);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
+	if (r == 0)
+		r = ledger_say_claim(ledger, command, record, 0);
 	if (r < 0)
 		return r;
 	tokens_add(&ledger->tokens, hash, id_op(&record->id));
@@ -295,6 +297,8 @@ static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 		r = ledger_put_sending(ledger, op, command->fence, record->sent_ms);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
+	if (r == 0)
+		r = ledger_say_claim(ledger, command, record, before);
 	if (r < 0)
 		return r;
 	ledger->counts[before]--;

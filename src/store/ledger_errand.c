@@ -230,6 +230,7 @@ static int cancel_outdated(struct ledger *ledger, struct store_command *command,
 			   const struct ledger_lock *lock, int64_t now_ms)
 {
 	char reason[160];
+	int r;
 
 	snprintf(reason, sizeof(reason),
 		 "when its turn came, the lock was at version %llu, and not %lld",
@@ -241,7 +242,8 @@ static int cancel_outdated(struct ledger *ledger, struct store_command *command,
 	record->due_ms = 0;
 	record->reason = str_from(reason);
 	record->decided_by = STR("gate");
-	return change_state(ledger, command, record, rule, now_ms);
+	r = change_state(ledger, command, record, rule, now_ms);
+	return r == 0 ? ledger_say_outdated(ledger, record) : r;
 }
 
 /* Is it this one's turn? 1 yes; 0 no, and it waits on; < 0. */
@@ -280,7 +282,7 @@ static int begin_sending(struct ledger *ledger, struct store_command *command,
 		r = ledger_add_attempt(ledger, op, record->attempts,
 				       attempt_time(&command->attempt, record->created_ms),
 				       &command->attempt);
-	return r;
+	return r == 0 ? ledger_say_taken(ledger, errand, &command->attempt) : r;
 }
 
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,

@@ -213,6 +213,8 @@ int ledger_release(struct ledger *ledger, struct store_command *command)
 				      &command->makes_due);
 	if (r == 0)
 		r = ledger_record_attempt(ledger, record, &command->attempt);
+	if (r == 0)
+		r = ledger_say_released(ledger, command, record);
 	command->view.holds_lock = false;
 	command->view.holder = (struct operation_id){0};
 	return r;

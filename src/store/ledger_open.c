@@ -140,6 +140,7 @@ void ledger_disconnect(struct ledger *ledger)
 
 void ledger_free(struct ledger *ledger)
 {
+	ledger_audit_close(ledger);
 	ledger_disconnect(ledger);
 	tokens_fini(&ledger->tokens);
 	if (ledger->lock_fd >= 0)
@@ -154,6 +155,8 @@ static int load(struct ledger *ledger)
 
 	tokens_clear(&ledger->tokens);
 	r = load_numbers(ledger);
+	if (r == 0)
+		r = ledger_audit_load(ledger);
 	if (r == 0)
 		r = load_index(ledger);
 	if (r == 0)

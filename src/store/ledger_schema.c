@@ -71,6 +71,12 @@ static const char *const migrations[] = {
 	"CREATE TABLE tombstone("
 	" op INTEGER PRIMARY KEY, hash BLOB NOT NULL, until_ms INTEGER NOT NULL);"
 	"CREATE INDEX tombstone_until ON tombstone(until_ms);",
+	/* 2 */
+	"CREATE TABLE audit(seq INTEGER PRIMARY KEY, entry BLOB NOT NULL);"
+	"CREATE TABLE audit_tip("
+	" id INTEGER PRIMARY KEY, origin TEXT NOT NULL, tip BLOB NOT NULL);"
+	"INSERT INTO audit_tip VALUES(1, 'counterfoil.' || lower(hex(randomblob(8))), x'');"
+	"INSERT INTO counter VALUES(11, 0);",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -194,6 +200,14 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			  " CROSS JOIN operation o ON o.op = a.op"
 			  " WHERE a.task = ?2 AND a.task <> '' AND a.op < ?1 ORDER BY a.op DESC",
 	[SQL_COUNTER_PUT] = "UPDATE counter SET value = ?2 WHERE id = ?1",
+	[SQL_AUDIT_PUT] = "INSERT INTO audit VALUES(?1, ?2)",
+	[SQL_AUDIT_TIP_PUT] = "UPDATE audit_tip SET tip = ?1 WHERE id = 1",
+	[SQL_AUDIT_SUBJECT] = "SELECT account, token, fingerprint, method, path, action"
+			      " FROM operation WHERE op = ?1",
+	[SQL_AUDIT_RUNNING] =
+		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
+		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
+	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
 };
 
 static int schema_version(sqlite3 *db, int *out_version)

@@ -232,13 +232,24 @@ struct store_stats {
 	uint64_t open[STATE_COUNT]; /* operations by open state, now */
 };
 
+/* How the store keeps its audit log. */
+struct store_audit {
+	struct str origin;	     /* its name; empty: one is drawn for a new directory */
+	uint64_t checkpoint_entries; /* a checkpoint each time so many are new; 0: 1000 */
+	int64_t checkpoint_interval_ms; /* and so long after the last one, where any is; 0: 10 s */
+	const struct str *anchors; /* folders that get each checkpoint too */
+	size_t anchor_count;
+};
+
 /*
  * Open the embedded store in directory `path` (made, mode 0700, if absent) and start its
  * thread. Takes the directory's lock; what was running when its last owner died becomes
- * unknown. `*out_interrupted` counts those. On failure (FAIL_STORE, FAIL_MEMORY) the reason
+ * unknown. `*out_interrupted` counts those. Every change has an entry in its audit log, in the same
+ * transaction; `audit` (NULL: as if all of it were zero) is copied. A directory whose log does not
+ * fit what has been published of it, or whose keys are gone, is refused. On failure (FAIL_STORE, FAIL_MEMORY) the reason
  * is written to `why`, a text that names the file and how to mend it.
  */
-int store_open_sqlite(const char *path, const struct env *env, struct log *log,
+int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env, struct log *log,
 		      struct store **out_store, uint64_t *out_interrupted, char *why,
 		      size_t why_size);
 

@@ -26,6 +26,7 @@ static int memory_apply(struct engine *engine, struct store_command *command);
 static int memory_commit(struct engine *engine);
 static void memory_rollback(struct engine *engine);
 static void memory_tidy(struct engine *engine);
+static int64_t memory_tidy_due_ms(struct engine *engine);
 static void memory_count(struct engine *engine, uint64_t out_counts[STATE_COUNT]);
 static void memory_close(struct engine *engine);
 
@@ -36,6 +37,7 @@ static const struct engine_kind memory_kind = {
 	.commit = memory_commit,
 	.rollback = memory_rollback,
 	.tidy = memory_tidy,
+	.tidy_due_ms = memory_tidy_due_ms,
 	.count = memory_count,
 	.close = memory_close,
 };
@@ -57,6 +59,11 @@ int store_open_memory(struct store_mem_script *script, const struct env *env, st
 	memory->script = script;
 	arena_init(&memory->lock_texts, LOCK_TEXTS_MAX);
 	return committer_start(&memory->engine, env, log, out_store);
+}
+
+static int64_t memory_tidy_due_ms(struct engine *engine)
+{
+	return -1;
 }
 
 static void memory_close(struct engine *engine)

@@ -56,6 +56,7 @@ static int engine_apply(struct engine *engine, struct store_command *command);
 static int engine_commit(struct engine *engine);
 static void engine_rollback(struct engine *engine);
 static void engine_tidy(struct engine *engine);
+static int64_t engine_tidy_due_ms(struct engine *engine);
 static void engine_count(struct engine *engine, uint64_t out_counts[STATE_COUNT]);
 static void engine_close(struct engine *engine);
 
@@ -66,6 +67,7 @@ static const struct engine_kind sqlite_kind = {
 	.commit = engine_commit,
 	.rollback = engine_rollback,
 	.tidy = engine_tidy,
+	.tidy_due_ms = engine_tidy_due_ms,
 	.count = engine_count,
 	.close = engine_close,
 };
@@ -102,7 +104,7 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	return NULL;
 }
 
-int store_open_sqlite(const char *path, const struct env *env, struct log *log,
+int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env, struct log *log,
 		      struct store **out_store, uint64_t *out_interrupted, char *why,
 		      size_t why_size)
 {
@@ -120,10 +122,14 @@ int store_open_sqlite(const char *path, const struct env *env, struct log *log,
 	r = take_directory(ledger, path, why, why_size);
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
+	if (r == 0)
+		r = ledger_audit_open(ledger, audit, path, why, why_size);
 	if (r == 0) {
 		r = secure(ledger);
 		if (r == 0)
 			r = sweep(ledger, out_interrupted);
+		if (r == 0)
+			r = ledger_audit_start(ledger);
 		if (r < 0)
 			snprintf(why, why_size, "%s cannot be written", ledger->path);
 	}
@@ -306,6 +312,8 @@ static int sweep(struct ledger *ledger, uint64_t *out_interrupted)
 		return r;
 	r = end_leases(ledger);
 	if (r == 0)
+		r = ledger_say_lost(ledger, stopped_reason);
+	if (r == 0)
 		r = sweep_attempts(ledger);
 	if (r == 0)
 		r = sweep_operations(ledger, next);
@@ -420,6 +428,7 @@ static int engine_begin(struct engine *engine)
 	tokens_begin(&ledger->tokens);
 	memcpy(ledger->counts_before, ledger->counts, sizeof(ledger->counts));
 	ledger->waiting_before = ledger->waiting;
+	ledger->audit.tip_before = ledger->audit.tip;
 	ledger->added = 0;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
@@ -484,12 +493,14 @@ static int write_tail(struct ledger *ledger)
 			ledger_counter_put(ledger, i, (int64_t)ledger->counts[i], &r);
 	if (ledger->waiting != ledger->waiting_before)
 		ledger_counter_put(ledger, COUNTER_WAITING, (int64_t)ledger->waiting, &r);
+	ledger_audit_put_tip(ledger, &r);
 	ledger_counter_put(ledger, COUNTER_BATCH, ledger->batch + 1, &r);
 	return r;
 }
 
 static void committed(struct ledger *ledger)
 {
+	ledger->audit.sealed_written = ledger->audit.sealed_put;
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
 	for (size_t i = 0; i < ledger->forgotten_count; i++)
@@ -540,6 +551,7 @@ static void engine_rollback(struct engine *engine)
 	tokens_undo(&ledger->tokens);
 	memcpy(ledger->counts, ledger->counts_before, sizeof(ledger->counts));
 	ledger->waiting = ledger->waiting_before;
+	ledger->audit.tip = ledger->audit.tip_before;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 }
@@ -549,6 +561,7 @@ static void engine_tidy(struct engine *engine)
 	struct ledger *ledger = ledger_of(engine);
 	int rc;
 
+	ledger_audit_tidy(ledger);
 	if (!ledger->db || ledger->wal_pages < ledger->wal_pages_due)
 		return;
 	rc = sqlite3_wal_checkpoint_v2(ledger->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
@@ -562,6 +575,11 @@ static void engine_tidy(struct engine *engine)
 		 sqlite3_errmsg(ledger->db));
 }
 
+static int64_t engine_tidy_due_ms(struct engine *engine)
+{
+	return ledger_audit_due_ms(ledger_of(engine));
+}
+
 static void engine_count(struct engine *engine, uint64_t out_counts[STATE_COUNT])
 {
 	memcpy(out_counts, ledger_of(engine)->counts, sizeof(ledger_of(engine)->counts));
@@ -569,5 +587,6 @@ static void engine_count(struct engine *engine, uint64_t out_counts[STATE_COUNT]
 
 static void engine_close(struct engine *engine)
 {
+	ledger_audit_close(ledger_of(engine));
 	ledger_free(ledger_of(engine));
 }

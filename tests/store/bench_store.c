@@ -196,7 +196,7 @@ static void open_store(struct bench *bench, const char *directory)
 	uint64_t interrupted;
 	char why[512];
 
-	if (store_open_sqlite(directory, &env_machine, NULL, &bench->store, &interrupted, why,
+	if (store_open_sqlite(directory, NULL, &env_machine, NULL, &bench->store, &interrupted, why,
 			      sizeof(why)) != 0) {
 		fprintf(stderr, "%s\n", why);
 		exit(1);

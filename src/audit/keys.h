@@ -1,0 +1,46 @@
+/*
+ * The keys of a log, as files of the machine that writes it.
+ *
+ *   <folder>/audit.key        32 bytes, the seed of the Ed25519 key that signs checkpoints
+ *   <folder>/audit-data.key   32 bytes, what entries are encrypted with
+ *   <folder>/audit.vkey       the public half, as text: what whoever verifies is given
+ *
+ * The folder is its owner's alone (0700), the keys are too (0600): what others can read is refused,
+ * since nobody knows who has read it. Keys are durable before anything is signed or encrypted with
+ * them.
+ */
+#ifndef AUDIT_KEYS_H
+#define AUDIT_KEYS_H
+
+#include "audit/entry.h"
+#include "audit/note.h"
+#include "base/env.h"
+
+#include <stddef.h>
+
+enum { KEYS_ABSENT = 1 };
+
+struct audit_keys {
+	uint8_t seed[NOTE_SEED_SIZE];
+	struct entry_key data;
+};
+
+/*
+ * Read both keys. 0; KEYS_ABSENT, `why` says which file is missing; FAIL_CONFIG, `why` says what is
+ * wrong with which file and how to mend it.
+ */
+int audit_keys_read(const char *folder, struct audit_keys *out_keys, char *why, size_t why_size);
+
+/* The data key alone, for whoever reads entries. As audit_keys_read(). */
+int audit_data_key_read(const char *folder, struct entry_key *out_key, char *why, size_t why_size);
+
+/* Make those that are missing, durably. 0; FAIL_CONFIG and `why`. */
+int audit_keys_make(const char *folder, const struct env *env, char *why, size_t why_size);
+
+/* Write the public half, where it is not there as it should be. 0; FAIL_CONFIG and `why`. */
+int audit_vkey_write(const char *folder, const struct note_verifier *verifier, char *why,
+		     size_t why_size);
+
+void audit_keys_fini(struct audit_keys *keys); /* wipes them; safe on NULL */
+
+#endif

@@ -1,0 +1,76 @@
+/*
+ * Publishing a log: entries become files, and what is there is signed.
+ *
+ * The files are those of tiles.h and log_reader.h. Entries are taken one after another; a tile or
+ * bundle that is whole is written at once and never again. Sealing writes the parts that are not
+ * whole, then signs a checkpoint over everything taken, into checkpoints/<size> and then under
+ * `checkpoint`. Each file is durable before the next one speaks of it, so a crash leaves the last
+ * checkpoint and all that it needs, and publisher_open() goes on from there.
+ *
+ * Always true: an entry is taken only where it follows the one before it, and the first one taken
+ * follows the published checkpoint, which is ours and is the root of its own tiles. So a checkpoint
+ * is signed only over a tree that begins with the last one's.
+ * Can fail: the disk (FAIL_IO, logged): what memory has is ahead of the files, and nothing more is
+ * taken; close and open again. Somebody has changed entries or files (PUBLISHER_FORKED, `why`).
+ *
+ * Parts that are no longer needed are removed: those of a tile once it is whole, others two
+ * checkpoints later, so that whoever reads the newest checkpoint finds what it names.
+ *
+ * One thread at a time.
+ */
+#ifndef AUDIT_PUBLISHER_H
+#define AUDIT_PUBLISHER_H
+
+#include "audit/log_reader.h"
+#include "audit/note.h"
+#include "audit/tiles.h"
+#include "audit/tip.h"
+
+enum { PUBLISHER_FORKED = 1 };
+
+/* A tile of hashes, or the bundle, as far as it goes. */
+struct publisher_part {
+	struct buf bytes;
+	uint64_t index;
+	unsigned width;	     /* hashes, or entries, in `bytes`; below TILE_WIDTH */
+	struct tile last, older; /* parts written for the last checkpoint and the one before */
+};
+
+struct publisher {
+	struct log_folder folder;
+	const struct note_signer *signer;
+	struct tip tip;		       /* with all that has been taken */
+	uint64_t published;	       /* size of the newest checkpoint */
+	struct buf checkpoint, file;   /* the newest one; scratch */
+	struct publisher_part levels[TILE_LEVELS], bundle;
+	bool is_behind; /* a failure: the files are behind memory */
+};
+
+/*
+ * Open the log in the folder `path`, made (0700) where it is not there. `signer` is borrowed.
+ * 0; PUBLISHER_FORKED or FAIL_IO, FAIL_MEMORY with `why`; nothing is open then.
+ */
+int publisher_open(struct publisher *publisher, const char *path, const struct note_signer *signer,
+		   char *why, size_t why_size);
+void publisher_close(struct publisher *publisher); /* safe on a zeroed one */
+
+/* Move `tip` past this entry, where it follows. False, and nothing is changed, where not. */
+bool publisher_follow(struct tip *tip, struct str entry, struct tree_growth *out_growth);
+
+/* Take the next entry. 0; PUBLISHER_FORKED: it does not follow; FAIL_IO, FAIL_MEMORY. */
+int publisher_take(struct publisher *publisher, struct str entry);
+
+/* Publish what has been taken. 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY. */
+int publisher_seal(struct publisher *publisher);
+
+/*
+ * Hold the published log against the checkpoint in another folder, an anchor. 0, also where there
+ * is none yet; PUBLISHER_FORKED and `why`: it is another log's, newer than this one, or of another
+ * history; FAIL_IO and `why`: it cannot be read now.
+ */
+int publisher_compare(struct publisher *publisher, const char *anchor, char *why, size_t why_size);
+
+/* Copy the newest checkpoint there. 0, FAIL_IO and errno. */
+int publisher_anchor(struct publisher *publisher, const char *anchor);
+
+#endif

@@ -1,0 +1,112 @@
+/*
+ * The audit log inside the ledger: one entry with every change, in the change's own transaction.
+ *
+ *   table audit       seq → the entry's bytes, as audit/entry.h has them; appended
+ *   table audit_tip   one row: the log's origin, and its tip (audit/tip.h) after the last entry
+ *
+ * An entry says who did what to which operation and what came of it; never a body, a field of one
+ * or a credential. The tip is in memory, undone with the transaction and read again with the file.
+ *
+ *   ledger_audit.c       what entries say
+ *   ledger_audit_open.c  keys, origin, and whether database and files still belong together
+ *   ledger_audit_tidy.c  handing committed entries to the sealer (store/sealer.h)
+ */
+#ifndef STORE_LEDGER_AUDIT_H
+#define STORE_LEDGER_AUDIT_H
+
+#include "audit/keys.h"
+#include "audit/tip.h"
+#include "store/sealer.h"
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+struct ledger;
+
+enum {
+	AUDIT_NONCES = 64, /* drawn together */
+	AUDIT_EVENTS = 2,  /* that one entry may tell of */
+};
+
+struct ledger_audit {
+	/* Set when it is opened. */
+	bool is_open;
+	char *keys_path, *log_path;
+	char origin[NOTE_NAME_MAX + 1];
+	struct audit_keys keys;
+	struct note_signer signer;
+	uint64_t checkpoint_entries;
+	int64_t checkpoint_interval_ms;
+
+	/* Moves with the transaction. */
+	struct tip tip, tip_before;
+	uint64_t sealed;		/* entries that are published */
+	uint64_t sealed_put, sealed_written; /* COUNTER_SEALED: in this transaction, and before */
+
+	/* One entry's, used again and again. */
+	struct buf text, bytes, slice;
+	uint8_t nonces[AUDIT_NONCES][ENTRY_NONCE_SIZE];
+	size_t nonces_left;
+
+	/* Sealing. */
+	struct sealer *sealer;
+	bool is_started; /* its thread runs */
+	bool is_handing; /* what is committed is being handed over, to be sealed */
+	bool is_unreadable; /* entries could not be read: not tried again in this process */
+	int64_t sealed_ms;  /* when the last one was begun (monotonic) */
+};
+
+/* What an entry tells. Strings are read at once and not kept. */
+struct ledger_said {
+	enum entry_type type;
+	const char *events[AUDIT_EVENTS];	 /* the second may be NULL */
+	const struct store_operation *operation; /* as it is after */
+	enum operation_state from;		 /* 0: it was not there, or has not moved */
+	bool has_moved;
+	bool has_end; /* its reference, resource, reason and decided_by are of this change */
+	const struct store_attempt *attempt; /* NULL: none */
+	uint32_t attempt_number;	     /* 0: none */
+	const struct store_answer *answer;   /* NULL, or status 0: none */
+};
+
+/* Append an entry. 0, or a failure that ends the transaction. */
+int ledger_say(struct ledger *ledger, const struct ledger_said *said);
+
+/* The columns account, token, fingerprint, method, path and action of a row, from `first` on; they
+ * last as long as the row. */
+void ledger_audit_columns(sqlite3_stmt *row, int first, struct store_operation *out_operation);
+
+/* What is told of each change. As ledger_say(). */
+int ledger_say_claim(struct ledger *ledger, const struct store_command *command,
+		     const struct store_operation *record, enum operation_state from);
+int ledger_say_settled(struct ledger *ledger, const struct store_command *command);
+int ledger_say_moved(struct ledger *ledger, const struct store_command *command,
+		     const struct store_operation *record, enum operation_state from);
+int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
+		     const struct store_attempt *attempt);
+int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
+int ledger_say_released(struct ledger *ledger, const struct store_command *command,
+			const struct store_operation *record);
+int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
+		     const struct store_operation *record);
+/* What was running when the last owner stopped: one entry an operation. */
+int ledger_say_lost(struct ledger *ledger, const char *reason);
+
+/* Write the tip, where it has moved, and what is sealed. Sets *r at a failure. */
+void ledger_audit_put_tip(struct ledger *ledger, int *r);
+
+/* With every connection: the tip, and what is sealed, as the database has them. */
+int ledger_audit_load(struct ledger *ledger);
+
+/* Once: keys, origin, files. 0; FAIL_STORE, FAIL_MEMORY with `why`. */
+int ledger_audit_open(struct ledger *ledger, const struct store_audit *settings, const char *path,
+		      char *why, size_t why_size);
+int ledger_audit_start(struct ledger *ledger); /* 0, FAIL_MEMORY */
+void ledger_audit_close(struct ledger *ledger);
+
+/* Hand over a slice, where one is due. */
+void ledger_audit_tidy(struct ledger *ledger);
+/* Milliseconds until that is due; -1: it is not. */
+int64_t ledger_audit_due_ms(struct ledger *ledger);
+
+#endif

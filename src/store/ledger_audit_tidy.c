@@ -1,0 +1,145 @@
+/*
+ * Handing committed entries to the sealer, a slice at a time, after answers have been given.
+ *
+ * Once a checkpoint is due all that is committed is handed over, and sealed with the last slice;
+ * what is written meanwhile goes along. A slice is read in a fraction of a millisecond, so that no
+ * writer waits long for it.
+ */
+#include "store/ledger.h"
+
+#include "base/err.h"
+
+#include <stdlib.h>
+
+enum {
+	SLICE = 256,		 /* entries: what a slice's buffer certainly holds */
+	SEAL_MAX = 16384,	 /* sealed at the latest when so many are new, whatever still comes */
+	ROOM_MS = 5,		 /* when a busy sealer is looked at again */
+	STOPPED_MS = 1000,	 /* …and one that waits after a failure */
+	LAST_SLICES_MAX = 65536, /* handed over at closing; the rest the next time */
+};
+_Static_assert((int)SLICE <= (int)TILE_WIDTH, "a slice fits a bundle's buffer");
+
+/* Entries from `next` on. *out_count of them are in the slice's buffer; 0, < 0. */
+static int read_slice(struct ledger *ledger, uint64_t next, uint64_t *out_count)
+{
+	sqlite3_stmt *from = ledger_statement(ledger, SQL_AUDIT_FROM);
+	struct ledger_audit *audit = &ledger->audit;
+	int r;
+
+	*out_count = 0;
+	buf_clear(&audit->slice);
+	sqlite3_bind_int64(from, 1, (int64_t)next);
+	sqlite3_bind_int(from, 2, SLICE);
+	while ((r = ledger_step(ledger, from)) > 0) {
+		struct str bytes = str_of(sqlite3_column_blob(from, 1),
+					  (size_t)sqlite3_column_bytes(from, 1));
+
+		if (bytes.len > ENTRY_SIZE_MAX || bundle_append(bytes, &audit->slice) != 0)
+			break;
+		++*out_count;
+	}
+	sqlite3_reset(from);
+	return r == 0 && *out_count ? 0 : FAIL_STORE;
+}
+
+static void hand_over(struct ledger *ledger, const struct sealer_look *look)
+{
+	struct ledger_audit *audit = &ledger->audit;
+	uint64_t size = audit->tip.frontier.size, count, end;
+	bool is_last;
+
+	if (read_slice(ledger, look->next, &count) != 0) {
+		audit->is_unreadable = true;
+		log_note(ledger->log, LOG_ERROR, "audit_not_sealed", "why",
+			 "entries of the audit log cannot be read from the database");
+		return;
+	}
+	end = look->next + count;
+	is_last = end >= size || end - look->sealed >= SEAL_MAX;
+	sealer_give(audit->sealer, &audit->slice, is_last);
+	if (is_last) {
+		audit->is_handing = end < size;
+		audit->sealed_ms = env_monotonic_ms(ledger->env);
+	}
+}
+
+/* Milliseconds until a checkpoint is due; -1: nothing is new. */
+static int64_t seal_due_ms(struct ledger *ledger, const struct sealer_look *look)
+{
+	struct ledger_audit *audit = &ledger->audit;
+	uint64_t fresh = audit->tip.frontier.size - look->next;
+	int64_t left_ms;
+
+	if (audit->is_handing || fresh >= audit->checkpoint_entries)
+		return 0;
+	if (!fresh)
+		return -1;
+	left_ms = audit->sealed_ms + audit->checkpoint_interval_ms -
+		  env_monotonic_ms(ledger->env);
+	return left_ms > 0 ? left_ms : 0;
+}
+
+static bool can_seal(const struct ledger *ledger)
+{
+	return ledger->audit.is_open && ledger->db && !ledger->audit.is_unreadable;
+}
+
+int64_t ledger_audit_due_ms(struct ledger *ledger)
+{
+	struct sealer_look look;
+	int64_t due_ms;
+
+	if (!can_seal(ledger))
+		return -1;
+	sealer_look(ledger->audit.sealer, &look);
+	due_ms = seal_due_ms(ledger, &look);
+	if (due_ms != 0 || look.has_room)
+		return due_ms;
+	return look.is_stopped ? STOPPED_MS : ROOM_MS;
+}
+
+void ledger_audit_tidy(struct ledger *ledger)
+{
+	struct sealer_look look;
+
+	if (!can_seal(ledger))
+		return;
+	sealer_look(ledger->audit.sealer, &look);
+	ledger->audit.sealed = look.sealed;
+	if (!look.has_room || seal_due_ms(ledger, &look) != 0)
+		return;
+	ledger->audit.is_handing = true;
+	hand_over(ledger, &look);
+}
+
+/* All that is left, so that a log that was closed is sealed. */
+static void hand_over_last(struct ledger *ledger)
+{
+	struct ledger_audit *audit = &ledger->audit;
+	struct sealer_look look;
+
+	for (int i = 0; i < LAST_SLICES_MAX && can_seal(ledger); i++) {
+		sealer_wait(audit->sealer, &look);
+		if (!look.has_room || look.next == audit->tip.frontier.size)
+			return;
+		hand_over(ledger, &look);
+	}
+}
+
+void ledger_audit_close(struct ledger *ledger)
+{
+	struct ledger_audit *audit = &ledger->audit;
+
+	if (audit->is_started)
+		hand_over_last(ledger);
+	sealer_close(audit->sealer);
+	buf_fini(&audit->text);
+	buf_fini(&audit->bytes);
+	buf_fini(&audit->slice);
+	note_signer_fini(&audit->signer);
+	audit_keys_fini(&audit->keys);
+	free(audit->keys_path);
+	free(audit->log_path);
+	*audit = (struct ledger_audit){0};
+}

@@ -1,0 +1,295 @@
+/*
+ * Publishing beside the store (see sealer.h).
+ *
+ * One slice is under way at a time, so the queue is one buffer, which changes hands.
+ */
+#include "store/sealer.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { PAUSE_FIRST_S = 1, PAUSE_MAX_S = 60 };
+
+struct sealer {
+	char *path;
+	char **anchors;
+	size_t anchor_count;
+	struct log *log;
+	const struct note_signer *signer;
+
+	pthread_t thread;
+	bool is_started;
+	pthread_mutex_t lock; /* what follows, down to `look` */
+	pthread_cond_t given, taken;
+	bool has_slice, then_seal, is_closing;
+	struct buf slice;
+	struct sealer_look look;
+
+	/* The thread's own, once it runs. */
+	struct publisher publisher;
+	bool is_publisher_open;
+	bool is_anchor_lost;
+	int pause_s;
+};
+
+static void *run(void *argument);
+
+static int copy_order(struct sealer *sealer, const struct sealer_order *order)
+{
+	sealer->log = order->log;
+	sealer->signer = order->signer;
+	sealer->path = strdup(order->path);
+	sealer->anchors = calloc(order->anchor_count + 1, sizeof(*sealer->anchors));
+	if (!sealer->path || !sealer->anchors)
+		return FAIL_MEMORY;
+	for (size_t i = 0; i < order->anchor_count; i++) {
+		sealer->anchors[i] = strndup(order->anchors[i].at, order->anchors[i].len);
+		if (!sealer->anchors[i])
+			return FAIL_MEMORY;
+		sealer->anchor_count++;
+	}
+	return 0;
+}
+
+static void warn_of_anchor(struct sealer *sealer, const char *anchor, const char *why)
+{
+	struct log_line line;
+
+	log_begin(&line, sealer->log, LOG_WARNING, "audit_anchor_unreachable");
+	log_text(&line, "anchor", anchor);
+	log_text(&line, "why", why);
+	log_end(&line);
+}
+
+/* 0, or PUBLISHER_FORKED with `why`. */
+static int compare_anchors(struct sealer *sealer, char *why, size_t why_size)
+{
+	int r = 0;
+
+	for (size_t i = 0; r <= 0 && i < sealer->anchor_count; i++) {
+		r = publisher_compare(&sealer->publisher, sealer->anchors[i], why, why_size);
+		if (r < 0)
+			warn_of_anchor(sealer, sealer->anchors[i], why);
+	}
+	return r > 0 ? r : 0;
+}
+
+int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
+		struct tip *out_published, char *why, size_t why_size)
+{
+	struct sealer *sealer = calloc(1, sizeof(*sealer));
+	int r = sealer ? copy_order(sealer, order) : FAIL_MEMORY;
+
+	if (r != 0) {
+		snprintf(why, why_size, "there is no memory to open %s", order->path);
+		fail(r);
+	}
+	if (r == 0)
+		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why,
+				   why_size);
+	if (r == 0) {
+		sealer->is_publisher_open = true;
+		r = compare_anchors(sealer, why, why_size);
+	}
+	if (r != 0) {
+		sealer_close(sealer);
+		return r;
+	}
+	pthread_mutex_init(&sealer->lock, NULL);
+	pthread_cond_init(&sealer->given, NULL);
+	pthread_cond_init(&sealer->taken, NULL);
+	buf_init(&sealer->slice, TILE_BUNDLE_MAX);
+	sealer->look = (struct sealer_look){.has_room = true,
+					    .next = sealer->publisher.published,
+					    .sealed = sealer->publisher.published};
+	*out_published = sealer->publisher.tip;
+	*out_sealer = sealer;
+	return 0;
+}
+
+int sealer_start(struct sealer *sealer)
+{
+	sealer->is_started = pthread_create(&sealer->thread, NULL, run, sealer) == 0;
+	return sealer->is_started ? 0 : fail(FAIL_MEMORY);
+}
+
+void sealer_look(struct sealer *sealer, struct sealer_look *out_look)
+{
+	pthread_mutex_lock(&sealer->lock);
+	*out_look = sealer->look;
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+void sealer_wait(struct sealer *sealer, struct sealer_look *out_look)
+{
+	pthread_mutex_lock(&sealer->lock);
+	while (!sealer->look.has_room && !sealer->look.is_stopped)
+		pthread_cond_wait(&sealer->taken, &sealer->lock);
+	*out_look = sealer->look;
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal)
+{
+	struct buf empty;
+
+	pthread_mutex_lock(&sealer->lock);
+	require(sealer->look.has_room);
+	empty = sealer->slice;
+	sealer->slice = *entries;
+	sealer->then_seal = then_seal;
+	sealer->has_slice = true;
+	sealer->look.has_room = false;
+	pthread_cond_signal(&sealer->given);
+	pthread_mutex_unlock(&sealer->lock);
+	*entries = empty;
+	buf_clear(entries);
+}
+
+void sealer_close(struct sealer *sealer)
+{
+	if (!sealer)
+		return;
+	if (sealer->is_started) {
+		pthread_mutex_lock(&sealer->lock);
+		sealer->is_closing = true;
+		pthread_cond_signal(&sealer->given);
+		pthread_mutex_unlock(&sealer->lock);
+		pthread_join(sealer->thread, NULL);
+	}
+	buf_fini(&sealer->slice);
+	if (sealer->is_publisher_open)
+		publisher_close(&sealer->publisher);
+	for (size_t i = 0; i < sealer->anchor_count; i++)
+		free(sealer->anchors[i]);
+	free(sealer->anchors);
+	free(sealer->path);
+	free(sealer);
+}
+
+/* -- the thread -------------------------------------------------------------------- */
+
+/* An anchor is on other storage, which may be away: the log goes on, and the next one is copied. */
+static void copy_to_anchors(struct sealer *sealer)
+{
+	bool was_lost = sealer->is_anchor_lost;
+
+	sealer->is_anchor_lost = false;
+	for (size_t i = 0; i < sealer->anchor_count; i++) {
+		if (publisher_anchor(&sealer->publisher, sealer->anchors[i]) == 0)
+			continue;
+		sealer->is_anchor_lost = true;
+		if (!was_lost)
+			warn_of_anchor(sealer, sealer->anchors[i], strerror(errno));
+	}
+}
+
+static int take_slice(struct sealer *sealer)
+{
+	struct str rest = buf_str(&sealer->slice), entry;
+	int r = 0;
+
+	while (r == 0 && bundle_next(&rest, &entry))
+		r = publisher_take(&sealer->publisher, entry);
+	if (r == 0 && sealer->then_seal)
+		r = publisher_seal(&sealer->publisher);
+	if (r == 0 && sealer->then_seal)
+		copy_to_anchors(sealer);
+	return r;
+}
+
+/* Under the lock: wait, unless the gate closes. False: it does. */
+static bool pause_for(struct sealer *sealer)
+{
+	struct timespec until;
+
+	sealer->pause_s = sealer->pause_s ? sealer->pause_s * 2 : PAUSE_FIRST_S;
+	if (sealer->pause_s > PAUSE_MAX_S)
+		sealer->pause_s = PAUSE_MAX_S;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += sealer->pause_s;
+	while (!sealer->is_closing &&
+	       pthread_cond_timedwait(&sealer->given, &sealer->lock, &until) != ETIMEDOUT)
+		;
+	return !sealer->is_closing;
+}
+
+/* Under the lock: the files again, from their checkpoint on. 0; PUBLISHER_FORKED; < 0: closing. */
+static int reopen(struct sealer *sealer)
+{
+	char why[512] = "";
+	int r = FAIL_IO;
+
+	sealer->look.is_stopped = true;
+	pthread_cond_broadcast(&sealer->taken);
+	while (r < 0 && pause_for(sealer)) {
+		pthread_mutex_unlock(&sealer->lock);
+		if (sealer->is_publisher_open)
+			publisher_close(&sealer->publisher);
+		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why,
+				   sizeof(why));
+		sealer->is_publisher_open = r == 0;
+		pthread_mutex_lock(&sealer->lock);
+	}
+	if (r > 0)
+		log_note(sealer->log, LOG_ERROR, "audit_broken", "why", why);
+	sealer->look.is_stopped = r != 0;
+	return r;
+}
+
+/* Under the lock: what was given has been dealt with. False: nothing more can be. */
+static bool settle(struct sealer *sealer, int r)
+{
+	if (r > 0)
+		log_note(sealer->log, LOG_ERROR, "audit_broken", "why",
+			 "the audit log in the database, or its files, were changed by somebody "
+			 "else; nothing more is signed: keep both, and verify them");
+	if (r < 0) {
+		log_note(sealer->log, LOG_ERROR, "audit_not_sealed", "why",
+			 "the files of the audit log cannot be written; entries are safe in the "
+			 "database, and writing is tried again");
+		r = reopen(sealer);
+	} else {
+		sealer->pause_s = 0;
+	}
+	sealer->has_slice = false;
+	sealer->look.has_room = r == 0;
+	sealer->look.is_stopped = r != 0;
+	if (r == 0) {
+		sealer->look.next = sealer->publisher.tip.frontier.size;
+		sealer->look.sealed = sealer->publisher.published;
+	}
+	pthread_cond_broadcast(&sealer->taken);
+	return r == 0;
+}
+
+static void *run(void *argument)
+{
+	struct sealer *sealer = argument;
+	bool goes_on = true;
+	int r;
+
+	pthread_setname_np(pthread_self(), "sealer");
+	copy_to_anchors(sealer);
+	pthread_mutex_lock(&sealer->lock);
+	while (goes_on) {
+		while (!sealer->has_slice && !sealer->is_closing)
+			pthread_cond_wait(&sealer->given, &sealer->lock);
+		if (!sealer->has_slice)
+			break;
+		pthread_mutex_unlock(&sealer->lock);
+		r = take_slice(sealer);
+		pthread_mutex_lock(&sealer->lock);
+		goes_on = settle(sealer, r);
+	}
+	sealer->look.has_room = false;
+	sealer->look.is_stopped = true;
+	pthread_cond_broadcast(&sealer->taken);
+	pthread_mutex_unlock(&sealer->lock);
+	return NULL;
+}

@@ -1,0 +1,62 @@
+/*
+ * The thread that publishes the audit log, so that no writer waits for its files.
+ *
+ * The store's thread hands it committed entries, a slice at a time and in their order; it takes
+ * them (audit/publisher.h), seals when told to, and copies each checkpoint to the anchors. What is
+ * published was committed before, so a crash at any point leaves files that are the beginning of
+ * the store's log.
+ *
+ * Can fail: the disk. It says so once in the log, waits, opens the files again and goes on from
+ * their checkpoint; `next` says from where. Entries that do not follow what is published, or files
+ * that are not what was signed, end publishing for this process: a person has to look.
+ */
+#ifndef STORE_SEALER_H
+#define STORE_SEALER_H
+
+#include "audit/publisher.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+
+struct sealer_order {
+	const char *path; /* of the log's folder; copied, as all of this */
+	const struct note_signer *signer; /* borrowed */
+	const struct str *anchors;
+	size_t anchor_count;
+	struct log *log;
+};
+
+struct sealer;
+
+/*
+ * Open the files and hold them against the anchors; nothing runs yet. *out_published is the tip of
+ * what is published. 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY with `why`. An anchor that cannot be
+ * read is a warning.
+ */
+int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
+		struct tip *out_published, char *why, size_t why_size);
+
+/* Start the thread. 0, FAIL_MEMORY. */
+int sealer_start(struct sealer *sealer);
+
+struct sealer_look {
+	bool has_room;	 /* for a slice that begins with entry `next` */
+	bool is_stopped; /* it waits after a failure, or has ended for good */
+	uint64_t next;
+	uint64_t sealed; /* entries that are published */
+};
+void sealer_look(struct sealer *sealer, struct sealer_look *out_look);
+
+/* Wait until there is room, or it is stopped. */
+void sealer_wait(struct sealer *sealer, struct sealer_look *out_look);
+
+/*
+ * Hand over entries, each as bundle_append() writes it; only where there is room. `entries` becomes
+ * another, empty buffer.
+ */
+void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal);
+
+/* Finish what was given, end the thread. Safe on NULL. */
+void sealer_close(struct sealer *sealer);
+
+#endif
