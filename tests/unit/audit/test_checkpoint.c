@@ -109,6 +109,9 @@ static void test_texts_of_checkpoints(void **state)
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KN=\n", false);
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KM\n", false);
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtXAAAA\n", false);
+	/* A letter of two bytes, which are "O" and "+" with their highest bits set. */
+	check_checkpoint("a.example/log\n2\n\xcf\xablccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KM=\n",
+			 false);
 	check_checkpoint("", false);
 	check_checkpoint("\n", false);
 }
@@ -147,6 +150,7 @@ static void test_notes(void **state)
 	check_note("text\n\n" DASH "name AAAA=AAA\n", false);
 	check_note("text\n\n" DASH "name AAA=AAAA\n", false);
 	check_note("text\n\n" DASH "name AAAAAA_=\n", false);
+	check_note("text\n\n" DASH "name AAAA\xcf\xab\x41=\n", false);
 	check_note("te\txt\n\n" DASH "name AAAAAAA=\n", false);
 	check_note("te\rxt\n\n" DASH "name AAAAAAA=\n", false);
 	check_note("te\xffxt\n\n" DASH "name AAAAAAA=\n", false);
