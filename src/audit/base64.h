@@ -1,7 +1,7 @@
 /*
  * Base64 in its one spelling (RFC 4648 § 4): the standard alphabet, all padding, no spare bits.
  *
- * libsodium 1.0.18 takes bytes over 127 for letters (0xe1 for 'a'), so its answer alone is none.
+ * libsodium 1.0.18 takes bytes over 127 for a slash, so its answer alone is not enough.
  */
 #ifndef AUDIT_BASE64_H
 #define AUDIT_BASE64_H

@@ -16,7 +16,7 @@ from harness.walk import blocks, walk
 README = (ROOT / 'README.md').read_text()
 READY_SECONDS = 30
 COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'op locks', 'op release',
-            'config check', 'config example', 'config schema', 'config import-openapi']
+            'audit verify', 'config check', 'config example', 'config schema', 'config import-openapi']
 
 
 def free_port():

@@ -109,7 +109,7 @@ static void test_texts_of_checkpoints(void **state)
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KN=\n", false);
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KM\n", false);
 	check_checkpoint("a.example/log\n2\nOklccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtXAAAA\n", false);
-	/* A letter of two bytes, which are "O" and "+" with their highest bits set. */
+	/* UTF-8 that is no base64, and that libsodium takes for some. */
 	check_checkpoint("a.example/log\n2\n\xcf\xablccKvVp693HLBVPscAyp5SAL8yuCPVlZFZwUtX4KM=\n",
 			 false);
 	check_checkpoint("", false);
