@@ -18,8 +18,8 @@ _counterfoil_words() {
 		word=${COMP_WORDS[i]}
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
-			--reference | --account | --state | --limit | --token | --task | --cursor | \
-			--vkey | --since)
+			--reference | --account | --state | --limit | --token | --task | \
+			--cursor | --vkey | --since)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
