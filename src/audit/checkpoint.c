@@ -6,6 +6,7 @@
  */
 #include "audit/checkpoint.h"
 
+#include "audit/base64.h"
 #include "audit/tree.h"
 
 #include <sodium.h>
@@ -22,9 +23,7 @@ bool checkpoint_hash_read(struct str text, struct hash *out_hash)
 	struct hash hash;
 	size_t len;
 
-	if (text.len != CHECKPOINT_HASH_TEXT ||
-	    sodium_base642bin(hash.bytes, HASH_SIZE, text.at, text.len, NULL, &len, NULL,
-			      sodium_base64_VARIANT_ORIGINAL) != 0 ||
+	if (text.len != CHECKPOINT_HASH_TEXT || !base64_read(text, hash.bytes, HASH_SIZE, &len) ||
 	    len != HASH_SIZE)
 		return false;
 	*out_hash = hash;

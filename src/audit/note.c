@@ -7,6 +7,7 @@
  */
 #include "audit/note.h"
 
+#include "audit/base64.h"
 #include "base/err.h"
 #include "base/hash.h"
 
@@ -86,13 +87,6 @@ void note_signer_fini(struct note_signer *signer)
 		sodium_memzero(signer, sizeof(*signer));
 }
 
-static bool decode(struct str text, uint8_t *out, size_t out_size, size_t *out_len)
-{
-	/* The variant wants all padding and no spare bits: one spelling. */
-	return sodium_base642bin(out, out_size, text.at, text.len, NULL, out_len, NULL,
-				 sodium_base64_VARIANT_ORIGINAL) == 0;
-}
-
 /* Eight lower-case digits. */
 static bool read_id(struct str text, uint32_t *out_id)
 {
@@ -119,7 +113,7 @@ bool note_verifier_read(struct str text, struct note_verifier *out_verifier)
 	if (text.len == 0 || text.len >= NOTE_KEY_MAX || !str_split(&text, '+', &name) ||
 	    !str_split(&text, '+', &id) || !text.at) /* base64 may have more of + */
 		return false;
-	if (!note_name_is_good(name) || !decode(text, key, sizeof(key), &len) ||
+	if (!note_name_is_good(name) || !base64_read(text, key, sizeof(key), &len) ||
 	    len != sizeof(key) || key[0] != ED25519)
 		return false;
 	set_name(&verifier, name);
@@ -184,7 +178,7 @@ static bool is_coded(struct str coded)
 	if (coded.len % 4 != 0)
 		return false;
 	for (size_t at = 0; at < coded.len; at += 4) {
-		if (!decode(str_of(coded.at + at, 4), bytes, sizeof(bytes), &len) ||
+		if (!base64_read(str_of(coded.at + at, 4), bytes, sizeof(bytes), &len) ||
 		    (len < 3 && at + 4 < coded.len))
 			return false;
 		total += len;
@@ -242,13 +236,13 @@ static enum note_verdict check_line(struct str text, struct str name, struct str
 
 	if (!str_equal(name, str_from(verifier->name)))
 		return NOTE_UNKNOWN;
-	if (!decode(str_of(coded.at, 8), start, sizeof(start), &len))
+	if (!base64_read(str_of(coded.at, 8), start, sizeof(start), &len))
 		return NOTE_UNKNOWN; /* its id has no signature behind it: is_coded() let none in */
 	for (size_t i = 0; i < ID_SIZE; i++)
 		id = id << 8 | start[i];
 	if (id != verifier->id)
 		return NOTE_UNKNOWN;
-	if (coded.len != SIGNATURE_TEXT || !decode(coded, bytes, sizeof(bytes), &len) ||
+	if (coded.len != SIGNATURE_TEXT || !base64_read(coded, bytes, sizeof(bytes), &len) ||
 	    len != sizeof(bytes))
 		return NOTE_BAD_SIGNATURE;
 	if (crypto_sign_verify_detached(bytes + ID_SIZE, (const uint8_t *)text.at, text.len,

@@ -1,6 +1,7 @@
 /* Writing, reading and checking the files of proofs; every line has one spelling. */
 #include "audit/proof.h"
 
+#include "audit/base64.h"
 #include "base/err.h"
 
 #include <sodium.h>
@@ -57,10 +58,7 @@ static bool read_extra(struct str coded, struct arena *mem, struct str *out_extr
 	if (coded.len / 4 * 3 > PROOF_EXTRA_MAX + 2)
 		return false;
 	bytes = arena_alloc(mem, coded.len + 1);
-	if (!bytes || sodium_base642bin(bytes, coded.len + 1, coded.at, coded.len, NULL, &len, NULL,
-					sodium_base64_VARIANT_ORIGINAL) != 0)
-		return false;
-	if (len > PROOF_EXTRA_MAX)
+	if (!bytes || !base64_read(coded, bytes, coded.len + 1, &len) || len > PROOF_EXTRA_MAX)
 		return false;
 	*out_extra = str_of((const char *)bytes, len);
 	return true;
@@ -98,7 +96,7 @@ bool proof_read(struct str bytes, struct arena *mem, struct proof *out_proof)
 	}
 	if (!str_starts_with(line, index_word) ||
 	    !checkpoint_number_read(str_from_index(line, index_word.len), &out_proof->index) ||
-	    !read_path(&rest, &out_proof->path) || !rest.at)
+	    !read_path(&rest, &out_proof->path) || rest.len == 0)
 		return false;
 	out_proof->checkpoint = rest;
 	return true;

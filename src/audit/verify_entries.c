@@ -76,11 +76,15 @@ static int meet_growth(struct walk *walk, const struct tree_growth *growth)
 	return r;
 }
 
-/* Its place and its predecessor. `is_vouched`: the tile says this entry is as it was. */
-static void meet_chain(struct walk *walk, const struct entry *entry, bool is_vouched)
+/*
+ * Its place and its predecessor. Where the two do not fit, it is this one that is wrong if it is
+ * out of place, or if the tile says that the one before is as it was.
+ */
+static void meet_chain(struct walk *walk, const struct entry *entry)
 {
 	uint64_t index = walk->frontier.size;
-	uint64_t blamed = is_vouched || index == 0 ? index : index - 1;
+	bool is_this_one = index == 0 || walk->last_is_vouched || entry->seq != index;
+	uint64_t blamed = is_this_one ? index : index - 1;
 
 	if (!hash_equal(&entry->prev, &walk->last))
 		walk_blame(walk, blamed, blamed, "an entry does not follow the one before it");
@@ -120,7 +124,7 @@ static int walk_entry(struct walk *walk, struct str bytes)
 	if (r != 0)
 		return r;
 	if (is_read) {
-		meet_chain(walk, &entry, is_there);
+		meet_chain(walk, &entry);
 		r = walk_meet_entry(walk, &entry);
 	} else {
 		note_unreadable(walk);
@@ -130,6 +134,7 @@ static int walk_entry(struct walk *walk, struct str bytes)
 	if (r == 0)
 		r = meet_growth(walk, &growth);
 	walk->last = leaf;
+	walk->last_is_vouched = is_there;
 	return r == 0 ? walk_meet_signed(walk) : r;
 }
 

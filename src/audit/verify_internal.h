@@ -54,7 +54,8 @@ struct walk {
 
 	/* As far as it has come. */
 	struct tree_frontier frontier;
-	struct hash last; /* the last entry's leaf */
+	struct hash last;     /* the last entry's leaf */
+	bool last_is_vouched; /* its tile agrees */
 	struct walk_epoch epoch;
 	size_t next_size; /* of `sizes` */
 	struct walk_tile tiles[TILE_LEVELS];
