@@ -10,12 +10,15 @@
 #include "audit/disk.h"
 #include "base/err.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { TILE_FOLDER = 1000 }; /* tiles whose names stand in one folder */
 
 /* -- files ------------------------------------------------------------------------- */
 
@@ -63,13 +66,41 @@ static int sync_folder_of(int folder, const char *path)
 	return r;
 }
 
-static int put_file(int folder, const char *path, struct str bytes)
+/* Its name lasts once its folder is synced. */
+static int write_file(int folder, const char *path, struct str bytes)
 {
-	int r = make_way(folder, path);
+	int r;
 
+	if (disk_replace(folder, path, bytes, 0600) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return fail_errno(FAIL_IO, errno);
+	r = make_way(folder, path);
 	if (r == 0 && disk_replace(folder, path, bytes, 0600) != 0)
 		r = fail_errno(FAIL_IO, errno);
+	return r;
+}
+
+static int put_file(int folder, const char *path, struct str bytes)
+{
+	int r = write_file(folder, path, bytes);
+
 	return r == 0 ? sync_folder_of(folder, path) : r;
+}
+
+/* The names of whole tiles last once their folder is synced: before it changes, and before they
+ * are signed. */
+static int sync_whole(struct publisher *publisher, struct publisher_part *part)
+{
+	char path[TILE_PATH_MAX];
+	int r;
+
+	if (!part->whole.width)
+		return 0;
+	tile_path(&part->whole, path);
+	r = sync_folder_of(publisher->folder.fd, path);
+	part->whole.width = 0;
+	return r;
 }
 
 /* A whole tile is written once. One that a crash left behind its checkpoint must be this one. */
@@ -82,7 +113,7 @@ static int put_whole(struct publisher *publisher, const struct tile *tile, struc
 	buf_clear(&publisher->file);
 	r = publisher->folder.reader.read(&publisher->folder, path, &publisher->file);
 	if (r == LOG_ABSENT)
-		return put_file(publisher->folder.fd, path, bytes);
+		return write_file(publisher->folder.fd, path, bytes);
 	if (r < 0)
 		return r;
 	return r == 0 && str_equal(buf_str(&publisher->file), bytes) ? 0 : PUBLISHER_FORKED;
@@ -101,13 +132,23 @@ static void remove_part(struct publisher *publisher, const struct tile *tile)
 /* All parts of a tile that is whole, whoever wrote them. */
 static void remove_parts(struct publisher *publisher, const struct tile *whole)
 {
-	struct tile part = *whole;
-	char path[TILE_PATH_MAX];
+	char path[TILE_PATH_MAX + 2];
+	struct dirent *item;
+	DIR *parts;
+	int fd;
 
-	for (part.width = 1; part.width < TILE_WIDTH; part.width++)
-		remove_part(publisher, &part);
-	tile_path(&part, path);
+	tile_path(whole, path);
 	strcat(path, ".p");
+	fd = openat(publisher->folder.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	parts = fd < 0 ? NULL : fdopendir(fd);
+	if (!parts) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	while ((item = readdir(parts)))
+		(void)unlinkat(fd, item->d_name, 0);
+	closedir(parts);
 	(void)unlinkat(publisher->folder.fd, path, AT_REMOVEDIR);
 }
 
@@ -132,10 +173,18 @@ static int grow_part(struct publisher *publisher, struct publisher_part *part)
 	if (++part->width < TILE_WIDTH)
 		return 0;
 	whole = tile_of(publisher, part);
-	r = put_whole(publisher, &whole, buf_str(&part->bytes));
+	r = whole.index % TILE_FOLDER ? 0 : sync_whole(publisher, part);
+	if (r == 0)
+		r = put_whole(publisher, &whole, buf_str(&part->bytes));
 	if (r != 0)
 		return r;
-	remove_parts(publisher, &whole);
+	part->whole = whole;
+	if (part->last.width || part->older.width) {
+		r = sync_whole(publisher, part); /* the last checkpoint needs one or the other */
+		if (r != 0)
+			return r;
+		remove_parts(publisher, &whole);
+	}
 	buf_clear(&part->bytes);
 	part->index++;
 	part->width = 0;
@@ -203,8 +252,9 @@ static int put_part(struct publisher *publisher, struct publisher_part *part)
 	char path[TILE_PATH_MAX];
 	int r;
 
-	if (!tile.width || same_tile(&tile, &part->last))
-		return 0;
+	r = sync_whole(publisher, part);
+	if (r != 0 || !tile.width || same_tile(&tile, &part->last))
+		return r;
 	tile_path(&tile, path);
 	r = put_file(publisher->folder.fd, path, buf_str(&part->bytes));
 	if (r != 0)

@@ -34,6 +34,7 @@ struct publisher_part {
 	uint64_t index;
 	unsigned width;	     /* hashes, or entries, in `bytes`; below TILE_WIDTH */
 	struct tile last, older; /* parts written for the last checkpoint and the one before */
+	struct tile whole;	 /* the last whole one; width 0: its folder is synced */
 };
 
 struct publisher {

@@ -1,6 +1,7 @@
 /* What the tests of this folder share (see world.h). */
 #include "world.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -94,17 +95,14 @@ void world_directory(char out[64])
 	assert_non_null(mkdtemp(out));
 }
 
+static int remove_one(const char *path, const struct stat *facts, int kind, struct FTW *place)
+{
+	return remove(path);
+}
+
 void world_remove(const char *directory)
 {
-	static const char *const names[] = {"lock", "counterfoil.db", "counterfoil.db-wal",
-					    "counterfoil.db-shm"};
-	char path[128];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", directory, names[i]);
-		unlink(path);
-	}
-	rmdir(directory);
+	nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 struct world_bench world_on_disk = {.on_disk = true}, world_in_memory;
