@@ -33,8 +33,10 @@ static int refuse(char *why, size_t why_size, const char *folder, const char *na
 static int refuse_errno(char *why, size_t why_size, const char *folder, const char *name,
 			int error_number)
 {
-	snprintf(why, why_size, "%s/%s cannot be used: %s; let the user that runs counterfoil "
-		 "read and write there", folder, name, strerror(error_number));
+	snprintf(why, why_size,
+		 "%s/%s cannot be used: %s; let the user that runs counterfoil "
+		 "read and write there",
+		 folder, name, strerror(error_number));
 	return FAIL_CONFIG;
 }
 

@@ -32,7 +32,7 @@ enum { PUBLISHER_FORKED = 1 };
 struct publisher_part {
 	struct buf bytes;
 	uint64_t index;
-	unsigned width;	     /* hashes, or entries, in `bytes`; below TILE_WIDTH */
+	unsigned width;		 /* hashes, or entries, in `bytes`; below TILE_WIDTH */
 	struct tile last, older; /* parts written for the last checkpoint and the one before */
 	struct tile whole;	 /* the last whole one; width 0: its folder is synced */
 };
@@ -40,9 +40,9 @@ struct publisher_part {
 struct publisher {
 	struct log_folder folder;
 	const struct note_signer *signer;
-	struct tip tip;		       /* with all that has been taken */
-	uint64_t published;	       /* size of the newest checkpoint */
-	struct buf checkpoint, file;   /* the newest one; scratch */
+	struct tip tip;		     /* with all that has been taken */
+	uint64_t published;	     /* size of the newest checkpoint */
+	struct buf checkpoint, file; /* the newest one; scratch */
 	struct publisher_part levels[TILE_LEVELS], bundle;
 	bool is_behind; /* a failure: the files are behind memory */
 };

@@ -84,8 +84,7 @@ static int load_level(struct publisher *publisher, unsigned level, uint64_t size
 static int load_bundle(struct publisher *publisher, uint64_t size)
 {
 	struct publisher_part *part = &publisher->bundle, *leaves = &publisher->levels[0];
-	struct tile tile = {
-		.is_entries = true, .index = leaves->index, .width = leaves->width};
+	struct tile tile = {.is_entries = true, .index = leaves->index, .width = leaves->width};
 	struct str rest, entry;
 	struct hash leaf;
 	int r;

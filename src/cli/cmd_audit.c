@@ -134,11 +134,12 @@ static const struct command command_verify = {
 	.run = run_verify,
 };
 
-static const struct command *const audit_commands[] = {&command_verify, NULL};
+static const struct command *const audit_commands[] = {&command_audit_show, &command_audit_export,
+						       &command_verify, NULL};
 
 const struct command command_audit = {
 	.name = "audit",
-	.summary = "checks the audit log",
-	.usage = "verify [DIR] --vkey KEY [--since CHECKPOINT] [--json]",
+	.summary = "reads and checks the audit log",
+	.usage = "show | export | verify",
 	.commands = audit_commands,
 };

@@ -68,6 +68,14 @@ bool settings_protects(const struct settings *settings, struct str method)
 	return false;
 }
 
+static bool same_texts(const struct text_list *a, const struct text_list *b)
+{
+	for (size_t i = 0; i < a->count && a->count == b->count; i++)
+		if (!str_equal(a->texts[i], b->texts[i]))
+			return false;
+	return a->count == b->count;
+}
+
 /* Of the kinds that rows with needs_restart have. */
 static bool is_same(const struct setting *setting, const struct settings *old,
 		    const struct settings *new)
@@ -79,11 +87,18 @@ static bool is_same(const struct setting *setting, const struct settings *old,
 	case KIND_ADDRESS:
 		return str_equal(((const struct settings_address *)(const void *)a)->text,
 				 ((const struct settings_address *)(const void *)b)->text);
+	case KIND_PATHS:
+		return same_texts((const struct text_list *)(const void *)a,
+				  (const struct text_list *)(const void *)b);
 	case KIND_PATH:
+	case KIND_TEXT:
 		return str_equal(*(const struct str *)(const void *)a,
 				 *(const struct str *)(const void *)b);
 	case KIND_THREADS:
+	case KIND_COUNT:
 		return memcmp(a, b, sizeof(uint32_t)) == 0;
+	case KIND_DURATION:
+		return memcmp(a, b, sizeof(int64_t)) == 0;
 	case KIND_CHOICE:
 		return memcmp(a, b, sizeof(int)) == 0;
 	default:

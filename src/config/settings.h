@@ -108,6 +108,11 @@ struct settings_pattern {
 	struct settings_pattern *next;
 };
 
+struct text_list {
+	struct str *texts;
+	size_t count;
+};
+
 struct settings {
 	/* Listeners and files. A reload cannot change these. */
 	struct settings_address listen; /* the data listener */
@@ -167,6 +172,13 @@ struct settings {
 	} protect;
 	int undeclared;			/* enum settings_undeclared: writes that match no action */
 	struct status_classes statuses; /* what the upstreams' statuses mean */
+
+	struct {
+		struct str origin;		/* the log's name; empty: one is drawn */
+		uint32_t checkpoint_entries;	/* a checkpoint each time so many are new… */
+		int64_t checkpoint_interval_ms; /* …and so long after the last one */
+		struct text_list anchors;	/* folders that get each checkpoint too */
+	} audit;
 
 	struct {
 		int level;     /* enum log_level */

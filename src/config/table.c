@@ -302,6 +302,38 @@ static const struct setting general_rows[] = {
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
 
+	{.name = "audit.origin",
+	 .kind = KIND_TEXT,
+	 .at = IN(audit.origin),
+	 .example = "counterfoil.example.com/payments",
+	 .needs_restart = true,
+	 .help = "The audit log's name, which its checkpoints and its key carry; without spaces "
+		 "or +. Unless it is given, one is drawn for each new data directory. It cannot "
+		 "change once the log has begun."},
+	{.name = "audit.checkpoint_entries",
+	 .kind = KIND_COUNT,
+	 .at = IN(audit.checkpoint_entries),
+	 .default_value = "1000",
+	 .range = "1 to 1000000",
+	 .needs_restart = true,
+	 .help = "A checkpoint is signed each time so many entries of the audit log are new."},
+	{.name = "audit.checkpoint_interval",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.checkpoint_interval_ms),
+	 .default_value = "10s",
+	 .range = "100ms to 1h",
+	 .needs_restart = true,
+	 .help = "And so long after the last one, where anything is new. What no checkpoint covers "
+		 "yet is what somebody with the machine in hand could still change unseen."},
+	{.name = "audit.anchors",
+	 .kind = KIND_PATHS,
+	 .at = IN(audit.anchors),
+	 .example = "[/mnt/elsewhere/counterfoil]",
+	 .needs_restart = true,
+	 .help = "Folders, on storage that this machine's owner cannot rewrite, that get a copy of "
+		 "each checkpoint; each is one gate's alone. The gate refuses to start from a data "
+		 "directory that is older than they are."},
+
 	{.name = "log.level",
 	 .kind = KIND_CHOICE,
 	 .at = IN(log.level),

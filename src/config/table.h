@@ -112,11 +112,6 @@ struct value_list {
 	size_t count;
 };
 
-struct text_list {
-	struct str *texts;
-	size_t count;
-};
-
 /* What its rules name, before it is known what those names stand for. */
 struct rules_draft {
 	struct text_list unique_by, lock_on;

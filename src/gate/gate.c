@@ -32,10 +32,18 @@ static int explain(char *why, size_t why_size, int code, const char *text)
 
 static int open_store(struct gate *gate, char *why, size_t why_size)
 {
+	const struct settings *settings = gate_settings(gate);
+	const struct store_audit audit = {
+		.origin = settings->audit.origin,
+		.checkpoint_entries = settings->audit.checkpoint_entries,
+		.checkpoint_interval_ms = settings->audit.checkpoint_interval_ms,
+		.anchors = settings->audit.anchors.texts,
+		.anchor_count = settings->audit.anchors.count,
+	};
 	struct log_line line;
 	int r;
 
-	r = store_open_sqlite(gate_settings(gate)->data.at, NULL, gate->env, gate->log, &gate->store,
+	r = store_open_sqlite(settings->data.at, &audit, gate->env, gate->log, &gate->store,
 			      &gate->interrupted, why, why_size);
 	if (r != 0)
 		return r;

@@ -281,7 +281,8 @@ static void wait_for_work(struct store *store)
 	store->is_waiting = false;
 }
 
-/* The next batch, which may be empty when notes or tidying are due. False: closed, and nothing waits. */
+/* The next batch, which may be empty when notes or tidying are due. False: closed, and nothing
+ * waits. */
 static bool take(struct store *store, struct chain *out_batch, struct chain *out_refused)
 {
 	bool goes_on;

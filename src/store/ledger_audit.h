@@ -40,7 +40,7 @@ struct ledger_audit {
 
 	/* Moves with the transaction. */
 	struct tip tip, tip_before;
-	uint64_t sealed;		/* entries that are published */
+	uint64_t sealed;		     /* entries that are published */
 	uint64_t sealed_put, sealed_written; /* COUNTER_SEALED: in this transaction, and before */
 
 	/* One entry's, used again and again. */
@@ -50,8 +50,8 @@ struct ledger_audit {
 
 	/* Sealing. */
 	struct sealer *sealer;
-	bool is_started; /* its thread runs */
-	bool is_handing; /* what is committed is being handed over, to be sealed */
+	bool is_started;    /* its thread runs */
+	bool is_handing;    /* what is committed is being handed over, to be sealed */
 	bool is_unreadable; /* entries could not be read: not tried again in this process */
 	int64_t sealed_ms;  /* when the last one was begun (monotonic) */
 };

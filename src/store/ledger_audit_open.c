@@ -152,9 +152,8 @@ static int follow_rows(struct ledger *ledger, struct tip *tip)
 		sqlite3_bind_int64(from, 1, (int64_t)tip->frontier.size);
 		sqlite3_bind_int(from, 2, CHECK_SLICE);
 		for (count = 0; (r = ledger_step(ledger, from)) > 0; count++) {
-			struct str bytes =
-				str_of(sqlite3_column_blob(from, 1),
-				       (size_t)sqlite3_column_bytes(from, 1));
+			struct str bytes = str_of(sqlite3_column_blob(from, 1),
+						  (size_t)sqlite3_column_bytes(from, 1));
 
 			if (publisher_follow(tip, bytes, &growth))
 				continue;
@@ -268,8 +267,8 @@ int ledger_audit_open(struct ledger *ledger, const struct store_audit *settings,
 		return r;
 	}
 	settings = settings ? settings : &none;
-	audit->checkpoint_entries = settings->checkpoint_entries ? settings->checkpoint_entries
-								 : ENTRIES_DEFAULT;
+	audit->checkpoint_entries =
+		settings->checkpoint_entries ? settings->checkpoint_entries : ENTRIES_DEFAULT;
 	audit->checkpoint_interval_ms = settings->checkpoint_interval_ms
 						? settings->checkpoint_interval_ms
 						: INTERVAL_DEFAULT_MS;

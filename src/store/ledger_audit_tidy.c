@@ -12,10 +12,10 @@
 #include <stdlib.h>
 
 enum {
-	SLICE = 256,		 /* entries: what a slice's buffer certainly holds */
-	SEAL_MAX = 16384,	 /* sealed at the latest when so many are new, whatever still comes */
-	ROOM_MS = 5,		 /* when a busy sealer is looked at again */
-	STOPPED_MS = 1000,	 /* …and one that waits after a failure */
+	SLICE = 256,	   /* entries: what a slice's buffer certainly holds */
+	SEAL_MAX = 16384,  /* sealed at the latest when so many are new, whatever still comes */
+	ROOM_MS = 5,	   /* when a busy sealer is looked at again */
+	STOPPED_MS = 1000, /* …and one that waits after a failure */
 	LAST_SLICES_MAX = 65536, /* handed over at closing; the rest the next time */
 };
 _Static_assert((int)SLICE <= (int)TILE_WIDTH, "a slice fits a bundle's buffer");
@@ -32,8 +32,8 @@ static int read_slice(struct ledger *ledger, uint64_t next, uint64_t *out_count)
 	sqlite3_bind_int64(from, 1, (int64_t)next);
 	sqlite3_bind_int(from, 2, SLICE);
 	while ((r = ledger_step(ledger, from)) > 0) {
-		struct str bytes = str_of(sqlite3_column_blob(from, 1),
-					  (size_t)sqlite3_column_bytes(from, 1));
+		struct str bytes =
+			str_of(sqlite3_column_blob(from, 1), (size_t)sqlite3_column_bytes(from, 1));
 
 		if (bytes.len > ENTRY_SIZE_MAX || bundle_append(bytes, &audit->slice) != 0)
 			break;
@@ -75,8 +75,7 @@ static int64_t seal_due_ms(struct ledger *ledger, const struct sealer_look *look
 		return 0;
 	if (!fresh)
 		return -1;
-	left_ms = audit->sealed_ms + audit->checkpoint_interval_ms -
-		  env_monotonic_ms(ledger->env);
+	left_ms = audit->sealed_ms + audit->checkpoint_interval_ms - env_monotonic_ms(ledger->env);
 	return left_ms > 0 ? left_ms : 0;
 }
 

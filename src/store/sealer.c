@@ -90,8 +90,7 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		fail(r);
 	}
 	if (r == 0)
-		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why,
-				   why_size);
+		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why, why_size);
 	if (r == 0) {
 		sealer->is_publisher_open = true;
 		r = compare_anchors(sealer, why, why_size);

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 
 struct sealer_order {
-	const char *path; /* of the log's folder; copied, as all of this */
+	const char *path;		  /* of the log's folder; copied, as all of this */
 	const struct note_signer *signer; /* borrowed */
 	const struct str *anchors;
 	size_t anchor_count;

@@ -104,9 +104,9 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	return NULL;
 }
 
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env, struct log *log,
-		      struct store **out_store, uint64_t *out_interrupted, char *why,
-		      size_t why_size)
+int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
+		      char *why, size_t why_size)
 {
 	struct ledger *ledger;
 	int r;

@@ -74,8 +74,8 @@ int world_open(struct world *world, const char *directory)
 	if (!directory)
 		return store_open_memory(&world->script, &world->env, NULL, &world->store);
 	snprintf(world->directory, sizeof(world->directory), "%s", directory);
-	return store_open_sqlite(directory, NULL, &world->env, NULL, &world->store, &world->interrupted,
-				 world->why, sizeof(world->why));
+	return store_open_sqlite(directory, NULL, &world->env, NULL, &world->store,
+				 &world->interrupted, world->why, sizeof(world->why));
 }
 
 void world_close(struct world *world)

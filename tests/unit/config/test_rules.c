@@ -424,6 +424,9 @@ static const struct wrong wrong_answers[] = {
 	{"    dispatch: later", 1, 15, "none of its words", "sync | outbox"},
 	{"    approval: {}", 1, 5, "approvals (approval) are not in this build", "remove it"},
 	{"outbox: {first_pause: 1h, max_pause: 1m}", 1, 38, "first_pause is longer", NULL},
+	{"audit: {origin: a b}", 1, 17, "spaces or a +", "name like"},
+	{"audit: {anchors: []}", 1, 18, "is empty", "list 1 to"},
+	{"audit: {checkpoint_entries: 0}", 1, 29, "out of its range", "1 to 1000000"},
 	{"outbox: {attempts: 0}", 1, 20, "out of its range", "1 to 1000"},
 };
 

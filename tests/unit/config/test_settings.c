@@ -51,6 +51,10 @@ static void expect_defaults(const struct settings *settings)
 	assert_int_equal(settings->tokens.tombstones_ms, INT64_C(30) * 86400000);
 	assert_int_equal(settings->tokens.max_wait_ms, 60000);
 	assert_int_equal(settings->tokens.max_waiters, 1000);
+	assert_int_equal(settings->audit.origin.len, 0);
+	assert_int_equal(settings->audit.checkpoint_entries, 1000);
+	assert_int_equal(settings->audit.checkpoint_interval_ms, 10000);
+	assert_int_equal(settings->audit.anchors.count, 0);
 	assert_int_equal(settings->outbox.max_waiting, 100000);
 	assert_int_equal(settings->outbox.concurrency, 16);
 	assert_int_equal(settings->outbox.attempts, 20);
@@ -146,6 +150,8 @@ static void the_file_is_read(void **state)
 		"    downstream_key_for: 7d}\n"
 		"outbox: {max_waiting: 5, concurrency: 2, attempts: 3, first_pause: 10ms,\n"
 		"  max_pause: 1s}\n"
+		"audit: {origin: gate.test/log, checkpoint_entries: 5, checkpoint_interval: 1s,\n"
+		"  anchors: [/mnt/a, b]}\n"
 		"tokens: {required: false, header: X-Key, retention: forever,\n"
 		"  tombstones: 0s, max_wait: 0s, max_waiters: 0}\n"
 		"limits: {max_body: 100MB, max_response: 0, max_head: 1KiB}\n"
@@ -172,6 +178,11 @@ static void the_file_is_read(void **state)
 	assert_string_equal(settings_upstream(settings, STR("slack"))->downstream_key.at, "X-Once");
 	assert_int_equal(settings_upstream(settings, STR("slack"))->downstream_key_ms, 604800000);
 	assert_int_equal(pay->downstream_key.len, 0);
+	assert_string_equal(settings->audit.origin.at, "gate.test/log");
+	assert_int_equal(settings->audit.checkpoint_entries, 5);
+	assert_int_equal(settings->audit.checkpoint_interval_ms, 1000);
+	assert_int_equal(settings->audit.anchors.count, 2);
+	assert_string_equal(settings->audit.anchors.texts[1].at, "b");
 	assert_int_equal(settings->outbox.max_waiting, 5);
 	assert_int_equal(settings->outbox.concurrency, 2);
 	assert_int_equal(settings->outbox.attempts, 3);

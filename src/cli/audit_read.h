@@ -1,0 +1,35 @@
+/*
+ * Reading the entries of a log that has been published, with the data key.
+ *
+ * From files alone, so it works beside a running gate. What no checkpoint covers yet is not in
+ * them. Nothing is verified here but that an entry was sealed with the key: `audit verify` is for
+ * that.
+ */
+#ifndef CLI_AUDIT_READ_H
+#define CLI_AUDIT_READ_H
+
+#include "audit/entry.h"
+#include "json/json.h"
+
+struct audit_record {
+	struct entry entry;
+	struct str text;		/* its JSON object; empty: the key does not open it */
+	const struct json_value *value; /* the same, read; NULL: it is none */
+};
+
+struct audit_reading {
+	const char *data; /* the data directory */
+	/* Told of every entry in its order. 0 to go on; anything else ends it. */
+	int (*on_record)(void *state, const struct audit_record *record);
+	void *state;
+	uint64_t size;	     /* out: of the newest checkpoint, which is how far it is read */
+	uint64_t unreadable; /* out: entries that the key does not open */
+};
+
+/* 0; what on_record returned; else < 0 and a message has been written. */
+int audit_read(struct audit_reading *reading);
+
+/* A member that is a text; empty where there is none. */
+struct str audit_member(const struct json_value *value, const char *name);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * counterfoil audit show, audit export: what the entries of the log say.
+ *
+ * Both read files and the data key, and nothing of the gate: they work while it runs, and on a copy
+ * of its data directory. One entry may tell of several events.
+ */
+#include "base/arena.h"
+#include "base/env.h"
+#include "base/err.h"
+#include "cli/audit_read.h"
+#include "cli/command.h"
+#include "cli/terminal.h"
+#include "core/timestamp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SHOW_DATA, SHOW_OP, SHOW_TOKEN, SHOW_ACCOUNT, SHOW_EVENT, SHOW_SINCE, SHOW_JSON };
+enum { LINE_MAX_SIZE = 1 << 20, TIME_TEXT = 25, SINCE_MEMORY = 4096 };
+
+static const char default_data[] = "counterfoil-data";
+
+static const struct command_option show_options[] = {
+	{"--data", "DIR", "the data directory, as DIR"},
+	{"--op", "OP", "only of this operation"},
+	{"--token", "T", "only of operations with this token"},
+	{"--account", "A", "only of operations of this account"},
+	{"--event", "E", "only where this happened: attempted, sent, completed, replayed, …"},
+	{"--since", "TIME", "only from then on (RFC 3339)"},
+	{"--json", NULL, "print a JSON object for each entry"},
+};
+
+struct show {
+	struct str op, token, account, event, since; /* empty: any */
+	bool is_json;
+	FILE *out;
+	struct buf line;
+	bool has_failed; /* to write */
+};
+
+/* -- which ------------------------------------------------------------------------- */
+
+static bool has_event(const struct json_value *value, struct str event)
+{
+	const struct json_value *events = value ? json_member(value, STR("events")) : NULL;
+
+	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++)
+		if (events->array.items[i]->type == JSON_STRING &&
+		    str_equal(events->array.items[i]->string, event))
+			return true;
+	return false;
+}
+
+static bool is_any_or(struct str wanted, const struct json_value *value, const char *name)
+{
+	return !wanted.len || str_equal(wanted, audit_member(value, name));
+}
+
+/* Both in UTC; as texts they are in the order of time once the Z is gone. */
+static bool is_late_enough(const struct show *show, const char *time)
+{
+	size_t len = show->since.len;
+	int order;
+
+	if (!len)
+		return true;
+	len = show->since.at[len - 1] == 'Z' ? len - 1 : len;
+	order = strncmp(time, show->since.at, len);
+	return order >= 0;
+}
+
+static bool is_wanted(const struct show *show, const struct audit_record *record, const char *time)
+{
+	const struct json_value *value = record->value;
+
+	return is_late_enough(show, time) && is_any_or(show->op, value, "operation") &&
+	       is_any_or(show->token, value, "token") &&
+	       is_any_or(show->account, value, "account") &&
+	       (!show->event.len || has_event(value, show->event));
+}
+
+/* -- how --------------------------------------------------------------------------- */
+
+/* When it happened: a note is written later. */
+static int64_t time_of(const struct audit_record *record)
+{
+	const struct json_value *at =
+		record->value ? json_member(record->value, STR("at_ms")) : NULL;
+	int64_t at_ms;
+
+	if (at && at->type == JSON_NUMBER && json_number_to_i64(&at->number, &at_ms))
+		return at_ms;
+	return (int64_t)record->entry.time_ms;
+}
+
+static void append_json(struct show *show, const struct audit_record *record, const char *time)
+{
+	struct str text = record->text;
+
+	buf_printf(&show->line, "{\"seq\":%" PRIu64 ",\"time\":\"%s\",\"type\":\"%s\"",
+		   record->entry.seq, time, entry_type_text(record->entry.type));
+	if (text.len > 2) { /* an object of ours, with members */
+		buf_append_byte(&show->line, ',');
+		terminal_append_json(&show->line, str_from_index(text, 1));
+	} else {
+		buf_append_byte(&show->line, '}');
+	}
+}
+
+static void append_member(struct show *show, const struct json_value *value, const char *label,
+			  const char *name)
+{
+	const struct json_value *member = json_member(value, str_from(name));
+	int64_t number;
+
+	if (!member)
+		return;
+	if (member->type == JSON_NUMBER && json_number_to_i64(&member->number, &number)) {
+		buf_printf(&show->line, "  %s %" PRId64, label, number);
+	} else if (member->type == JSON_STRING) {
+		buf_printf(&show->line, "  %s ", label);
+		terminal_append(&show->line, member->string);
+	}
+}
+
+static void append_events(struct show *show, const struct json_value *value)
+{
+	const struct json_value *events = json_member(value, STR("events"));
+
+	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++) {
+		if (events->array.items[i]->type != JSON_STRING)
+			continue;
+		if (i > 0)
+			buf_append_byte(&show->line, '+');
+		terminal_append(&show->line, events->array.items[i]->string);
+	}
+}
+
+static void append_move(struct show *show, const struct json_value *value)
+{
+	struct str from = audit_member(value, "from"), to = audit_member(value, "to");
+
+	if (!to.len)
+		return;
+	buf_append_str(&show->line, STR("  "));
+	terminal_append(&show->line, from.len ? from : STR("new"));
+	buf_append_byte(&show->line, '>');
+	terminal_append(&show->line, to);
+}
+
+static void append_text(struct show *show, const struct audit_record *record, const char *time)
+{
+	static const char *const names[][2] = {
+		{"by", "by"},
+		{"attempt", "attempt"},
+		{"outcome", "outcome"},
+		{"status", "status"},
+		{"answer", "digest"},
+		{"reference", "reference"},
+		{"resource", "resource"},
+		{"agent", "agent"},
+		{"task", "task"},
+		{"step", "step"},
+		{"request", "request"},
+		{"token", "token"},
+		{"action", "action"},
+		{"fingerprint", "fingerprint"},
+		{"account", "account"},
+		{"retry of", "retry_of"},
+		{"reason", "reason"},
+		{"note", "note"},
+	};
+	const struct json_value *value = record->value;
+
+	buf_printf(&show->line, "%s  ", time);
+	if (!value) {
+		buf_printf(&show->line, "(%s, entry %" PRIu64 ", of another key)",
+			   entry_type_text(record->entry.type), record->entry.seq);
+		return;
+	}
+	append_events(show, value);
+	buf_append_str(&show->line, STR("  "));
+	terminal_append(&show->line, audit_member(value, "operation"));
+	append_move(show, value);
+	buf_append_str(&show->line, STR("  "));
+	terminal_append(&show->line, audit_member(value, "method"));
+	buf_append_byte(&show->line, ' ');
+	terminal_append(&show->line, audit_member(value, "path"));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		append_member(show, value, names[i][0], names[i][1]);
+}
+
+static int show_record(void *state, const struct audit_record *record)
+{
+	struct show *show = state;
+	char time[TIME_TEXT];
+
+	time_format(time_of(record), time);
+	if (!is_wanted(show, record, time))
+		return 0;
+	buf_clear(&show->line);
+	if (show->is_json)
+		append_json(show, record, time);
+	else
+		append_text(show, record, time);
+	buf_append_byte(&show->line, '\n');
+	show->has_failed = show->line.is_spoiled ||
+			   fwrite(show->line.at, 1, show->line.len, show->out) != show->line.len;
+	return show->has_failed ? FAIL_IO : 0;
+}
+
+/* -- the commands ------------------------------------------------------------------ */
+
+static int run(struct show *show, const char *data)
+{
+	struct audit_reading reading = {.data = data, .on_record = show_record, .state = show};
+	int r;
+
+	buf_init(&show->line, LINE_MAX_SIZE);
+	r = audit_read(&reading);
+	if (fflush(show->out) != 0)
+		show->has_failed = true;
+	buf_fini(&show->line);
+	if (show->has_failed)
+		command_message("the entries could not be written: %s", strerror(errno));
+	if (r != 0 || show->has_failed)
+		return EXIT_NOT_SO;
+	if (reading.unreadable)
+		command_message("%" PRIu64 " entries are not of this data key", reading.unreadable);
+	command_message("%" PRIu64 " entries, as of the newest checkpoint; what has happened since "
+			"is not published yet and missing here",
+			reading.size);
+	return reading.unreadable ? EXIT_NOT_SO : EXIT_DONE;
+}
+
+static struct str option(const struct command_call *call, int which)
+{
+	return call->options[which] ? str_from(call->options[which]) : STR("");
+}
+
+static int run_show(const struct command_call *call)
+{
+	struct show show = {.op = option(call, SHOW_OP),
+			    .token = option(call, SHOW_TOKEN),
+			    .account = option(call, SHOW_ACCOUNT),
+			    .event = option(call, SHOW_EVENT),
+			    .is_json = call->options[SHOW_JSON] != NULL,
+			    .out = stdout};
+	const char *data = call->options[SHOW_DATA];
+	struct arena mem;
+	int status;
+
+	if (data && call->operand_count)
+		return command_misused(call->command, "DIR and --data are the same: name one");
+	if (!data)
+		data = call->operand_count ? call->operands[0] : default_data;
+	arena_init(&mem, SINCE_MEMORY);
+	if (call->options[SHOW_SINCE] &&
+	    timestamp_read(str_from(call->options[SHOW_SINCE]), &mem, &show.since) != 0)
+		status = command_misused(call->command,
+					 "\"%s\" is no time like 2026-01-31T09:00:00Z",
+					 call->options[SHOW_SINCE]);
+	else
+		status = run(&show, data);
+	arena_fini(&mem);
+	return status;
+}
+
+static int run_export(const struct command_call *call)
+{
+	const char *path = call->operands[1];
+	struct show show = {.is_json = true};
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	int status;
+
+	show.out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!show.out) {
+		command_message("%s cannot be made: %s", path, strerror(errno));
+		if (fd >= 0)
+			close(fd);
+		return EXIT_NOT_SO;
+	}
+	status = run(&show, call->operands[0]);
+	if (fclose(show.out) != 0) {
+		command_message("%s cannot be written: %s", path, strerror(errno));
+		status = EXIT_NOT_SO;
+	}
+	return status;
+}
+
+const struct command command_audit_show = {
+	.name = "audit show",
+	.summary = "prints what the audit log says, an entry a line",
+	.usage = "[DIR | --data DIR] [--op OP] [--token T] [--account A] [--event E]"
+		 " [--since TIME] [--json]",
+	.text = "DIR is the gate's data directory, counterfoil-data by default; it needs the\n"
+		"data key in it. Reads the published files alone, so it works while the gate\n"
+		"runs; what no checkpoint covers yet is missing. It does not verify: audit\n"
+		"verify does.\n",
+	.options = show_options,
+	.option_count = sizeof(show_options) / sizeof(show_options[0]),
+	.operands_max = 1,
+	.run = run_show,
+};
+
+const struct command command_audit_export = {
+	.name = "audit export",
+	.summary = "writes the audit log as lines of JSON, decrypted",
+	.usage = "DIR OUT",
+	.text = "DIR is the gate's data directory; OUT is made, for its owner alone.\n",
+	.operands_min = 2,
+	.operands_max = 2,
+	.run = run_export,
+};
