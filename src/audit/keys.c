@@ -161,11 +161,14 @@ int audit_vkey_write(const char *folder, const struct note_verifier *verifier, c
 {
 	char text[NOTE_KEY_MAX + 1];
 	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
+	size_t len;
 
 	if (fd < 0)
 		return refuse_errno(why, why_size, folder, "", errno);
 	note_verifier_write(verifier, text);
-	strcat(text, "\n");
+	len = strlen(text);
+	text[len] = '\n';
+	text[len + 1] = '\0';
 	if (!holds(fd, public_name, str_from(text)))
 		r = disk_replace(fd, public_name, str_from(text), 0644);
 	if (r != 0)

@@ -132,14 +132,14 @@ static void remove_part(struct publisher *publisher, const struct tile *tile)
 /* All parts of a tile that is whole, whoever wrote them. */
 static void remove_parts(struct publisher *publisher, const struct tile *whole)
 {
-	char path[TILE_PATH_MAX + 2];
+	char path[TILE_PATH_MAX], parts_path[TILE_PATH_MAX + 2];
 	struct dirent *item;
 	DIR *parts;
 	int fd;
 
 	tile_path(whole, path);
-	strcat(path, ".p");
-	fd = openat(publisher->folder.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(parts_path, sizeof(parts_path), "%s.p", path);
+	fd = openat(publisher->folder.fd, parts_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	parts = fd < 0 ? NULL : fdopendir(fd);
 	if (!parts) {
 		if (fd >= 0)
@@ -149,7 +149,7 @@ static void remove_parts(struct publisher *publisher, const struct tile *whole)
 	while ((item = readdir(parts)))
 		(void)unlinkat(fd, item->d_name, 0);
 	closedir(parts);
-	(void)unlinkat(publisher->folder.fd, path, AT_REMOVEDIR);
+	(void)unlinkat(publisher->folder.fd, parts_path, AT_REMOVEDIR);
 }
 
 /* -- taking ------------------------------------------------------------------------ */

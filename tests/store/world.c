@@ -55,6 +55,8 @@ static void at_gate(struct store_command *command)
 {
 }
 
+const struct store_audit *world_audit;
+
 int world_open(struct world *world, const char *directory)
 {
 	int64_t now_ms = world->now_ms;
@@ -74,7 +76,7 @@ int world_open(struct world *world, const char *directory)
 	if (!directory)
 		return store_open_memory(&world->script, &world->env, NULL, &world->store);
 	snprintf(world->directory, sizeof(world->directory), "%s", directory);
-	return store_open_sqlite(directory, NULL, &world->env, NULL, &world->store,
+	return store_open_sqlite(directory, world_audit, &world->env, NULL, &world->store,
 				 &world->interrupted, world->why, sizeof(world->why));
 }
 

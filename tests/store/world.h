@@ -43,6 +43,9 @@ struct world {
 	char why[512];
 };
 
+/* How the next worlds keep their audit log; NULL: as is the default. */
+extern const struct store_audit *world_audit;
+
 /* Open over `directory` (kept in world->directory), or in memory where it is NULL. 0 or < 0. */
 int world_open(struct world *world, const char *directory);
 void world_close(struct world *world);

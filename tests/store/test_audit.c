@@ -1,0 +1,525 @@
+/*
+ * Shows that every change has its entry in the audit log, that what is published verifies, and that
+ * a directory which does not fit what was published of it is refused.
+ */
+#include "audit/keys.h"
+#include "audit/verify.h"
+#include "ruled.h"
+#include "world.h"
+
+#include <ftw.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ENTRIES_MAX = 64, TEXT_SIZE = 2048 };
+
+static char directory[64];
+static struct world world;
+
+/* The log as its files have it. */
+static struct {
+	struct entry_key key;
+	struct verify_report report;
+	char texts[ENTRIES_MAX][TEXT_SIZE];
+	enum entry_type types[ENTRIES_MAX];
+	size_t count;
+} told;
+
+static int set_up(void **state)
+{
+	world_audit = NULL;
+	world_directory(directory);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	world_remove(directory);
+	return 0;
+}
+
+static int collect(void *state, uint64_t index, struct str bytes, const struct entry *entry)
+{
+	struct buf text;
+
+	assert_non_null(entry);
+	assert_in_range(told.count, 0, ENTRIES_MAX - 1);
+	buf_init(&text, TEXT_SIZE - 1);
+	assert_int_equal(entry_open(bytes, &told.key, &text), 0);
+	snprintf(told.texts[told.count], TEXT_SIZE, "%.*s", (int)text.len, text.at);
+	told.types[told.count++] = entry->type;
+	buf_fini(&text);
+	return 0;
+}
+
+/* Verify the published log and read what it says. */
+static void read_log(void)
+{
+	struct verify_order order = {.on_entry = collect};
+	struct note_verifier verifier;
+	char path[128], why[256], vkey[NOTE_KEY_MAX] = "";
+	struct log_folder folder;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/keys/audit.vkey", directory);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_non_null(fgets(vkey, sizeof(vkey), file));
+	fclose(file);
+	vkey[strcspn(vkey, "\n")] = '\0';
+	assert_true(note_verifier_read(str_from(vkey), &verifier));
+	snprintf(path, sizeof(path), "%s/keys", directory);
+	assert_int_equal(audit_data_key_read(path, &told.key, why, sizeof(why)), 0);
+	snprintf(path, sizeof(path), "%s/audit", directory);
+	assert_int_equal(log_folder_open(&folder, path), 0);
+	told.count = 0;
+	order.log = &folder.reader;
+	order.key = &verifier;
+	assert_int_equal(verify_log(&order, &told.report), 0);
+	log_folder_close(&folder);
+}
+
+static void close_and_read(size_t entries)
+{
+	world_close(&world);
+	read_log();
+	assert_int_equal(told.report.result, VERIFY_OK);
+	assert_int_equal(told.count, entries);
+}
+
+static void assert_told(size_t index, enum entry_type type, const char *part)
+{
+	assert_in_range(index, 0, told.count - 1);
+	assert_int_equal(told.types[index], type);
+	if (!strstr(told.texts[index], part))
+		print_error("no %s in %s\n", part, told.texts[index]);
+	assert_non_null(strstr(told.texts[index], part));
+}
+
+static void open_world(void)
+{
+	if (world_open(&world, directory) != 0)
+		print_error("%s\n", world.why);
+	assert_non_null(world.store);
+}
+
+static void assert_refused(const char *part)
+{
+	assert_int_equal(world_open(&world, directory), FAIL_STORE);
+	if (!strstr(world.why, part))
+		print_error("%s\n", world.why);
+	assert_non_null(strstr(world.why, part));
+}
+
+static void execute(const char *sql)
+{
+	char path[128];
+	sqlite3 *db;
+
+	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+/* In a shell that knows the directory as $D. */
+static void shell(const char *script)
+{
+	assert_int_equal(setenv("D", directory, 1), 0);
+	assert_int_equal(system(script), 0);
+}
+
+/* -- what is told ------------------------------------------------------------------ */
+
+static void first_write_has_two_entries(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "t1");
+	close_and_read(2);
+	assert_told(0, ENTRY_CLAIM, "\"events\":[\"attempted\",\"sent\"],\"operation\":\"op_");
+	assert_told(0, ENTRY_CLAIM, "\"account\":\"acme\",\"token\":\"t1\",\"fingerprint\":\"6161");
+	assert_told(0, ENTRY_CLAIM, "\"action\":\"tickets.create\",\"method\":\"POST\"");
+	assert_told(0, ENTRY_CLAIM, "\"to\":\"running\",\"epoch\":1,\"attempt\":1");
+	assert_told(0, ENTRY_CLAIM, "\"agent\":\"agent-1\",\"task\":\"task-1\",\"step\":\"step-1\","
+				    "\"request\":\"request-1\"");
+	assert_told(1, ENTRY_OUTCOME, "\"events\":[\"completed\"]");
+	assert_told(1, ENTRY_OUTCOME, "\"token\":\"t1\"");
+	assert_told(1, ENTRY_OUTCOME, "\"from\":\"running\",\"to\":\"completed\"");
+	assert_told(1, ENTRY_OUTCOME, "\"status\":201,\"digest\":\"0909");
+}
+
+static void bodies_and_headers_are_not_told(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "t1");
+	close_and_read(2);
+	for (size_t i = 0; i < told.count; i++) {
+		assert_null(strstr(told.texts[i], "{\\\"id\\\""));
+		assert_null(strstr(told.texts[i], "Location"));
+	}
+}
+
+static void note_has_an_entry_of_its_own(void **state)
+{
+	struct store_operation first;
+	struct store_attempt note = {.at_ms = 1700000000123,
+				     .outcome = OUTCOME_REPLAYED,
+				     .request_id = STR("again"),
+				     .delivered = -1};
+
+	open_world();
+	first = world_completed(&world, "acme", "t1");
+	store_note(world.store, &first.id, &note);
+	note.outcome = OUTCOME_CONFLICT;
+	store_note(world.store, &first.id, &note);
+	close_and_read(4);
+	assert_told(2, ENTRY_REPLAY, "\"events\":[\"replayed\"]");
+	assert_told(2, ENTRY_REPLAY, "\"request\":\"again\",\"at_ms\":1700000000123");
+	assert_told(3, ENTRY_REPLAY, "\"events\":[\"conflict\"]");
+}
+
+static void resolution_says_who_and_why(void **state)
+{
+	struct store_command *claim, *move;
+
+	open_world();
+	claim = world_claim(&world, "acme", "t1", 'a');
+	assert_int_equal(world_do(&world, claim), 0);
+	world_do(&world, world_settle(&world, &claim->operation, EVENT_LOST_SIGHT));
+	move = world_command(&world, STORE_MOVE);
+	move->operation.id = claim->operation.id;
+	move->event = EVENT_FOUND_DONE;
+	move->any_epoch = true;
+	move->operation.reason = STR("looked");
+	move->operation.reference = STR("ticket-7");
+	move->operation.decided_by = STR("operator");
+	assert_int_equal(world_do(&world, move), 0);
+	close_and_read(3);
+	assert_told(1, ENTRY_OUTCOME, "\"events\":[\"unknown\"]");
+	assert_told(2, ENTRY_RESOLUTION, "\"events\":[\"resolved\",\"completed\"]");
+	assert_told(2, ENTRY_RESOLUTION, "\"from\":\"unknown\",\"to\":\"completed\"");
+	assert_told(2, ENTRY_RESOLUTION, "\"by\":\"operator\",\"reference\":\"ticket-7\","
+					 "\"reason\":\"looked\"");
+}
+
+static void what_was_lost_sight_of_is_told_at_the_next_start(void **state)
+{
+	open_world();
+	assert_int_equal(world_do(&world, world_claim(&world, "acme", "t1", 'a')), 0);
+	world_close(&world);
+	open_world();
+	close_and_read(2);
+	assert_told(1, ENTRY_OUTCOME, "\"events\":[\"unknown\"]");
+	assert_told(1, ENTRY_OUTCOME, "\"token\":\"t1\"");
+	assert_told(1, ENTRY_OUTCOME, "\"by\":\"gate\",\"reason\":\"the gate stopped");
+}
+
+static void take_and_forced_release_are_told(void **state)
+{
+	struct store_operation holder, next;
+	struct store_command *release, *take;
+
+	open_world();
+	holder = ruled_done(&world, ruled_lock(ruled_claim(&world, "h"), 'x'));
+	next = ruled_done(&world, ruled_queue(ruled_claim(&world, "w"), 'x'));
+	release = world_command(&world, STORE_RELEASE);
+	release->operation.id = holder.id;
+	release->operation.reason = STR("it hangs");
+	release->operation.decided_by = STR("operator");
+	assert_int_equal(world_do(&world, release), 0);
+	take = world_command(&world, STORE_TAKE);
+	take->operation.upstream = next.upstream;
+	take->limit = 4;
+	take->attempt = (struct store_attempt){.by = ACTOR_DISPATCHER, .delivered = -1};
+	assert_int_equal(world_do(&world, take), 0);
+	assert_int_equal(take->errand_count, 1);
+	close_and_read(4);
+	assert_told(1, ENTRY_CLAIM, "\"events\":[\"attempted\"],");
+	assert_told(1, ENTRY_CLAIM, "\"to\":\"queued\"");
+	assert_told(2, ENTRY_LOCK, "\"events\":[\"lock_forced\"]");
+	assert_told(2, ENTRY_LOCK, "\"by\":\"operator\",\"reason\":\"it hangs\"");
+	assert_told(3, ENTRY_SEND, "\"events\":[\"sent\"]");
+	assert_told(3, ENTRY_SEND, "\"by\":\"dispatcher\"");
+}
+
+static void what_is_refused_leaves_no_entry(void **state)
+{
+	struct store_operation first;
+	struct store_command *settle;
+
+	open_world();
+	first = world_completed(&world, "acme", "t1");
+	settle = world_settle(&world, &first, EVENT_SUCCEEDED);
+	assert_int_equal(world_do(&world, settle), STORE_LOST);
+	assert_int_equal(world_do(&world, world_claim(&world, "acme", "t1", 'a')), STORE_EXISTS);
+	close_and_read(2);
+}
+
+/* However long the texts of a service and a caller are, a settlement finds room for its entry. */
+static void texts_that_are_too_long_are_cut(void **state)
+{
+	static char reason[60000];
+	struct store_command *claim, *settle;
+
+	memset(reason, 1, sizeof(reason)); /* escaped, six times as long */
+	open_world();
+	claim = world_claim(&world, "acme", "t1", 'a');
+	claim->operation.path = str_of(reason, sizeof(reason));
+	assert_int_equal(world_do(&world, claim), 0);
+	settle = world_settle(&world, &claim->operation, EVENT_REFUSED);
+	settle->operation.reason = settle->operation.reference = str_of(reason, sizeof(reason));
+	assert_int_equal(world_do(&world, settle), 0);
+	world_close(&world);
+	open_world();
+	assert_int_equal(world_find_token(&world, "acme", "t1")->operation.state, STATE_FAILED);
+	world_close(&world);
+}
+
+/* -- sealing ----------------------------------------------------------------------- */
+
+static bool is_there(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return access(path, F_OK) == 0;
+}
+
+static void assert_comes(const char *name)
+{
+	for (int i = 0; i < 1000 && !is_there(name); i++)
+		usleep(10000);
+	assert_true(is_there(name));
+}
+
+static void checkpoint_comes_with_the_entries(void **state)
+{
+	static const struct store_audit often = {.checkpoint_entries = 4,
+						 .checkpoint_interval_ms = 3600000};
+
+	world_audit = &often;
+	open_world();
+	world_completed(&world, "acme", "t1");
+	assert_false(is_there("audit/checkpoint"));
+	world_completed(&world, "acme", "t2");
+	assert_comes("audit/checkpoints/4");
+	world_close(&world);
+}
+
+static void checkpoint_comes_with_time(void **state)
+{
+	static const struct store_audit soon = {.checkpoint_interval_ms = 100};
+
+	world_audit = &soon;
+	open_world();
+	world_completed(&world, "acme", "t1");
+	assert_comes("audit/checkpoints/2");
+	world_close(&world);
+}
+
+static void log_goes_on_over_many_tiles(void **state)
+{
+	char token[16];
+
+	for (int i = 0; i < 700; i++) {
+		if (i % 100 == 0)
+			open_world();
+		snprintf(token, sizeof(token), "t%d", i);
+		world_completed(&world, "acme", token);
+		if (i % 100 == 99)
+			world_close(&world);
+	}
+	assert_true(is_there("audit/tile/0/004"));
+	assert_true(is_there("audit/tile/1/000.p/5"));
+	assert_false(is_there("audit/tile/0/004.p"));
+}
+
+/* -- what is refused --------------------------------------------------------------- */
+
+static void keys_are_their_owners_alone(void **state)
+{
+	static const char *const names[] = {"audit.key", "audit-data.key"};
+	char path[128];
+	struct stat facts;
+
+	open_world();
+	world_close(&world);
+	snprintf(path, sizeof(path), "%s/keys", directory);
+	assert_int_equal(stat(path, &facts), 0);
+	assert_int_equal(facts.st_mode & 0777, 0700);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/keys/%s", directory, names[i]);
+		assert_int_equal(stat(path, &facts), 0);
+		assert_int_equal(facts.st_mode & 0777, 0600);
+		assert_int_equal(facts.st_size, 32);
+	}
+	chmod(path, 0640);
+	assert_refused("chmod 600");
+	assert_non_null(strstr(world.why, "audit-data.key"));
+	chmod(path, 0600);
+	assert_int_equal(truncate(path, 31), 0);
+	assert_refused("32 bytes");
+}
+
+static void missing_key_is_refused_once_there_are_entries(void **state)
+{
+	open_world();
+	world_close(&world);
+	shell("rm $D/keys/audit.key"); /* nothing was written yet */
+	open_world();
+	world_completed(&world, "acme", "t1");
+	world_close(&world);
+	shell("mv $D/keys/audit.key $D/kept");
+	assert_refused("audit.key is missing");
+	assert_non_null(strstr(world.why, "put it back"));
+	shell("mv $D/kept $D/keys/audit.key");
+	open_world();
+	close_and_read(2);
+}
+
+static void older_database_is_rolled_back(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "t1");
+	world_close(&world);
+	shell("cp $D/counterfoil.db $D/older");
+	open_world();
+	world_completed(&world, "acme", "t2");
+	world_close(&world);
+	shell("mv $D/older $D/counterfoil.db");
+	assert_refused("rolled back");
+}
+
+static void files_that_are_gone_are_missed(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "t1");
+	world_close(&world);
+	open_world();
+	world_completed(&world, "acme", "t2"); /* the database learns what is published */
+	world_close(&world);
+	shell("rm -r $D/audit");
+	assert_refused("had been published");
+}
+
+static void older_directory_is_older_than_its_anchor(void **state)
+{
+	char anchor[80];
+	struct str folder = {0};
+	struct store_audit audit = {.anchors = &folder, .anchor_count = 1};
+
+	snprintf(anchor, sizeof(anchor), "%s/anchor", directory);
+	folder = str_from(anchor);
+	world_audit = &audit;
+	shell("mkdir $D/anchor");
+	open_world();
+	world_completed(&world, "acme", "t1");
+	world_close(&world);
+	assert_true(is_there("anchor/checkpoints/2"));
+	shell("mkdir $D/old && cd $D && cp -a counterfoil.db audit old/");
+	open_world();
+	world_completed(&world, "acme", "t2");
+	world_close(&world);
+	shell("cd $D && rm -r counterfoil.db audit && cp -a old/* $D/");
+	assert_refused("rolled back");
+	world_audit = NULL;
+	open_world(); /* by itself it looks whole: that is what anchors are for */
+	world_close(&world);
+}
+
+/* A gate that died before anything was sealed. */
+static void leave_unsealed(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		if (world_open(&world, directory) != 0)
+			_exit(1);
+		world_completed(&world, "acme", "t1");
+		world_completed(&world, "acme", "t2");
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(is_there("audit/checkpoint"));
+}
+
+static void unsealed_entries_are_sealed_by_the_next_one(void **state)
+{
+	leave_unsealed();
+	open_world();
+	close_and_read(4);
+}
+
+static void changed_rows_are_never_signed(void **state)
+{
+	static const char *const changes[] = {
+		"UPDATE audit SET entry = x'00' WHERE seq = 1",
+		"DELETE FROM audit WHERE seq = 2",
+		"DELETE FROM audit WHERE seq = 3",
+		"UPDATE audit SET entry = (SELECT entry FROM audit WHERE seq = 2) WHERE seq = 3",
+		"UPDATE audit SET entry = CAST(substr(entry, 1, 200) || x'55' ||"
+		" substr(entry, 202) AS BLOB) WHERE seq = 3",
+	};
+
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		leave_unsealed();
+		execute(changes[i]);
+		assert_refused("tampered");
+		assert_false(is_there("audit/checkpoint"));
+		shell("rm -r $D/*");
+	}
+}
+
+static void origin_stays(void **state)
+{
+	static const struct store_audit first = {.origin = {"one.test/log", 12}};
+	static const struct store_audit second = {.origin = {"two.test/log", 12}};
+
+	world_audit = &first;
+	open_world();
+	world_completed(&world, "acme", "t1");
+	world_close(&world);
+	world_audit = &second;
+	assert_refused("began as one.test/log");
+	world_audit = NULL;
+	open_world();
+	close_and_read(2);
+}
+
+#define ROW(test)                                                                                  \
+	{                                                                                          \
+#test, test, set_up, tear_down, NULL                                               \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ROW(first_write_has_two_entries),
+		ROW(bodies_and_headers_are_not_told),
+		ROW(note_has_an_entry_of_its_own),
+		ROW(resolution_says_who_and_why),
+		ROW(what_was_lost_sight_of_is_told_at_the_next_start),
+		ROW(take_and_forced_release_are_told),
+		ROW(what_is_refused_leaves_no_entry),
+		ROW(texts_that_are_too_long_are_cut),
+		ROW(checkpoint_comes_with_the_entries),
+		ROW(checkpoint_comes_with_time),
+		ROW(log_goes_on_over_many_tiles),
+		ROW(keys_are_their_owners_alone),
+		ROW(missing_key_is_refused_once_there_are_entries),
+		ROW(older_database_is_rolled_back),
+		ROW(files_that_are_gone_are_missed),
+		ROW(older_directory_is_older_than_its_anchor),
+		ROW(unsealed_entries_are_sealed_by_the_next_one),
+		ROW(changed_rows_are_never_signed),
+		ROW(origin_stays),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
