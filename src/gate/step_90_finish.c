@@ -21,6 +21,22 @@ static void amend_attempt(struct request *request)
 		store_amend(request->worker->gate->store, &amendment);
 }
 
+/* It left nothing behind but what the audit log says. */
+static void tell_refusal(const struct request *request, const struct store_attempt *attempt)
+{
+	const struct http_request *http = &request->exchange->request;
+	const struct store_operation refused = {
+		.account = request->account,
+		.token = request->token,
+		.fingerprint = request->fingerprint,
+		.action = policy_action_name(&request->policy),
+		.method = http->method,
+		.path = http->parts.path,
+	};
+
+	store_tell(request->worker->gate->store, &refused, attempt);
+}
+
 static void note_attempt(struct request *request)
 {
 	struct gate *gate = request->worker->gate;
@@ -33,9 +49,12 @@ static void note_attempt(struct request *request)
 		.delivered = request->delivery,
 	};
 
-	if (request->has_operation && !request->is_claimed && !request->is_maker &&
-	    request->outcome)
+	if (!request->outcome || request->is_claimed || request->is_maker)
+		return;
+	if (request->has_operation)
 		store_note(gate->store, &request->id, &attempt);
+	else if (request->token.len)
+		tell_refusal(request, &attempt);
 }
 
 static void count(struct request *request)

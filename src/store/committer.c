@@ -154,7 +154,8 @@ void store_deliver(struct store_inbox *inbox)
 /* Written with company, or after a while. */
 static bool is_lazy(const struct store_command *command)
 {
-	return command->kind == STORE_NOTE || command->kind == STORE_AMEND;
+	return command->kind == STORE_NOTE || command->kind == STORE_TELL ||
+	       command->kind == STORE_AMEND;
 }
 
 /* Copies `from` behind *at, and moves *at on. */
@@ -168,26 +169,61 @@ static struct str pack(char **at, struct str from)
 	return copy;
 }
 
-void store_note(struct store *store, const struct operation_id *id,
-		const struct store_attempt *attempt)
+static void pack_attempt(char **at, const struct store_attempt *attempt,
+			 struct store_attempt *out_copy)
+{
+	*out_copy = *attempt;
+	out_copy->agent = pack(at, attempt->agent);
+	out_copy->task = pack(at, attempt->task);
+	out_copy->step = pack(at, attempt->step);
+	out_copy->request_id = pack(at, attempt->request_id);
+	out_copy->note = pack(at, attempt->note);
+}
+
+static void pack_claim(char **at, const struct store_operation *operation,
+		       struct store_operation *out_copy)
+{
+	out_copy->id = operation->id;
+	out_copy->fingerprint = operation->fingerprint;
+	out_copy->account = pack(at, operation->account);
+	out_copy->token = pack(at, operation->token);
+	out_copy->action = pack(at, operation->action);
+	out_copy->method = pack(at, operation->method);
+	out_copy->path = pack(at, operation->path);
+}
+
+static void submit_copy(struct store *store, enum store_kind kind,
+			const struct store_operation *operation,
+			const struct store_attempt *attempt)
 {
 	size_t text = attempt->agent.len + attempt->task.len + attempt->step.len +
-		      attempt->request_id.len + attempt->note.len;
+		      attempt->request_id.len + attempt->note.len + operation->account.len +
+		      operation->token.len + operation->action.len + operation->method.len +
+		      operation->path.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 
 	if (!command)
 		return;
 	at = (char *)(command + 1);
-	command->kind = STORE_NOTE;
-	command->operation.id = *id;
-	command->attempt = *attempt;
-	command->attempt.agent = pack(&at, attempt->agent);
-	command->attempt.task = pack(&at, attempt->task);
-	command->attempt.step = pack(&at, attempt->step);
-	command->attempt.request_id = pack(&at, attempt->request_id);
-	command->attempt.note = pack(&at, attempt->note);
+	command->kind = kind;
+	pack_attempt(&at, attempt, &command->attempt);
+	pack_claim(&at, operation, &command->operation);
 	store_submit(store, command);
+}
+
+void store_note(struct store *store, const struct operation_id *id,
+		const struct store_attempt *attempt)
+{
+	const struct store_operation named = {.id = *id};
+
+	submit_copy(store, STORE_NOTE, &named, attempt);
+}
+
+void store_tell(struct store *store, const struct store_operation *operation,
+		const struct store_attempt *attempt)
+{
+	submit_copy(store, STORE_TELL, operation, attempt);
 }
 
 void store_amend(struct store *store, const struct store_amendment *amendment)

@@ -4,7 +4,7 @@
  * One JSON object an entry, with whatever is known and not empty:
  *
  *   events                    what happened: "attempted", "sent", "completed", …
- *   operation                 its id
+ *   operation                 its id; none where an attempt was refused and left none
  *   account, token, fingerprint, action, method, path, retry_of   whose it is, and what
  *   from, to, epoch           how it moved, and the number of its sending
  *   attempt, outcome, agent, task, step, request                  by which request
@@ -128,8 +128,10 @@ static void tell_operation(struct teller *teller, const struct store_operation *
 {
 	char id[OPERATION_ID_TEXT + 1];
 
-	operation_id_write(&operation->id, id);
-	tell_text(teller, "operation", str_of(id, OPERATION_ID_TEXT));
+	if (id_op(&operation->id)) {
+		operation_id_write(&operation->id, id);
+		tell_text(teller, "operation", str_of(id, OPERATION_ID_TEXT));
+	}
 	tell_text(teller, "account", operation->account);
 	tell_text(teller, "token", operation->token);
 	tell_hash(teller, "fingerprint", &operation->fingerprint);

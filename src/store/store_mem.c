@@ -165,6 +165,8 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_due(memory, command);
 	case STORE_NOTE:
 		return mem_note(memory, command);
+	case STORE_TELL: /* it keeps no log */
+		return 0;
 	case STORE_AMEND:
 		return mem_amend(memory, command);
 	case STORE_PURGE:

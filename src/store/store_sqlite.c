@@ -454,6 +454,9 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	case STORE_NOTE:
 		r = ledger_note(ledger, command);
 		break;
+	case STORE_TELL:
+		r = ledger_say_noted(ledger, command, &command->operation);
+		break;
 	case STORE_AMEND:
 		r = ledger_amend(ledger, command);
 		break;

@@ -182,6 +182,23 @@ static void note_has_an_entry_of_its_own(void **state)
 	assert_told(3, ENTRY_REPLAY, "\"events\":[\"conflict\"]");
 }
 
+static void refusal_is_told_though_it_leaves_nothing(void **state)
+{
+	const struct store_operation refused = {.account = STR("acme"),
+						.token = STR("t9"),
+						.method = STR("POST"),
+						.path = STR("/v1/deployments")};
+	const struct store_attempt attempt = {.at_ms = 1700000000123,
+					      .outcome = OUTCOME_LOCKED,
+					      .delivered = -1};
+
+	open_world();
+	store_tell(world.store, &refused, &attempt);
+	close_and_read(1);
+	assert_told(0, ENTRY_REPLAY, "{\"events\":[\"refused\"],\"account\":\"acme\",\"token\":\"t9\"");
+	assert_told(0, ENTRY_REPLAY, "\"outcome\":\"locked\"");
+}
+
 static void resolution_says_who_and_why(void **state)
 {
 	struct store_command *claim, *move;
@@ -503,6 +520,7 @@ int main(void)
 		ROW(first_write_has_two_entries),
 		ROW(bodies_and_headers_are_not_told),
 		ROW(note_has_an_entry_of_its_own),
+		ROW(refusal_is_told_though_it_leaves_nothing),
 		ROW(resolution_says_who_and_why),
 		ROW(what_was_lost_sight_of_is_told_at_the_next_start),
 		ROW(take_and_forced_release_are_told),
