@@ -81,7 +81,7 @@ enum store_kind {
 	STORE_MOVE,	/* an event from a person or the gate: cancel, resolve */
 	STORE_NOTE,	/* record an attempt of operation.id; lazy: durable with a later batch or
 			   within a second. See store_note() */
-	STORE_TELL, /* see store_tell(); lazy */
+	STORE_TELL,	/* see store_tell(); lazy */
 	STORE_AMEND,	/* whether an attempt's answer was delivered; lazy. See store_amend() */
 	STORE_TAKE,	/* pick up queued operations that are due, for the dispatcher */
 	STORE_DUE,	/* hand out unknown operations that are due, to the reconciler; they stay
@@ -273,8 +273,8 @@ void store_note(struct store *store, const struct operation_id *id,
 
 /*
  * Record in the audit log an attempt that was refused and left no operation behind; of `operation`
- * what its claim said of it: account, token, fingerprint, action, method, path. Copied, and dropped,
- * like a note. Any thread.
+ * what its claim said of it: account, token, fingerprint, action, method, path. Copied, and
+ * dropped, like a note. Any thread.
  */
 void store_tell(struct store *store, const struct store_operation *operation,
 		const struct store_attempt *attempt);

@@ -144,8 +144,9 @@ static void first_write_has_two_entries(void **state)
 	assert_told(0, ENTRY_CLAIM, "\"account\":\"acme\",\"token\":\"t1\",\"fingerprint\":\"6161");
 	assert_told(0, ENTRY_CLAIM, "\"action\":\"tickets.create\",\"method\":\"POST\"");
 	assert_told(0, ENTRY_CLAIM, "\"to\":\"running\",\"epoch\":1,\"attempt\":1");
-	assert_told(0, ENTRY_CLAIM, "\"agent\":\"agent-1\",\"task\":\"task-1\",\"step\":\"step-1\","
-				    "\"request\":\"request-1\"");
+	assert_told(0, ENTRY_CLAIM,
+		    "\"agent\":\"agent-1\",\"task\":\"task-1\",\"step\":\"step-1\","
+		    "\"request\":\"request-1\"");
 	assert_told(1, ENTRY_OUTCOME, "\"events\":[\"completed\"]");
 	assert_told(1, ENTRY_OUTCOME, "\"token\":\"t1\"");
 	assert_told(1, ENTRY_OUTCOME, "\"from\":\"running\",\"to\":\"completed\"");
@@ -188,14 +189,14 @@ static void refusal_is_told_though_it_leaves_nothing(void **state)
 						.token = STR("t9"),
 						.method = STR("POST"),
 						.path = STR("/v1/deployments")};
-	const struct store_attempt attempt = {.at_ms = 1700000000123,
-					      .outcome = OUTCOME_LOCKED,
-					      .delivered = -1};
+	const struct store_attempt attempt = {
+		.at_ms = 1700000000123, .outcome = OUTCOME_LOCKED, .delivered = -1};
 
 	open_world();
 	store_tell(world.store, &refused, &attempt);
 	close_and_read(1);
-	assert_told(0, ENTRY_REPLAY, "{\"events\":[\"refused\"],\"account\":\"acme\",\"token\":\"t9\"");
+	assert_told(0, ENTRY_REPLAY,
+		    "{\"events\":[\"refused\"],\"account\":\"acme\",\"token\":\"t9\"");
 	assert_told(0, ENTRY_REPLAY, "\"outcome\":\"locked\"");
 }
 
@@ -219,8 +220,9 @@ static void resolution_says_who_and_why(void **state)
 	assert_told(1, ENTRY_OUTCOME, "\"events\":[\"unknown\"]");
 	assert_told(2, ENTRY_RESOLUTION, "\"events\":[\"resolved\",\"completed\"]");
 	assert_told(2, ENTRY_RESOLUTION, "\"from\":\"unknown\",\"to\":\"completed\"");
-	assert_told(2, ENTRY_RESOLUTION, "\"by\":\"operator\",\"reference\":\"ticket-7\","
-					 "\"reason\":\"looked\"");
+	assert_told(2, ENTRY_RESOLUTION,
+		    "\"by\":\"operator\",\"reference\":\"ticket-7\","
+		    "\"reason\":\"looked\"");
 }
 
 static void what_was_lost_sight_of_is_told_at_the_next_start(void **state)
