@@ -72,7 +72,22 @@ _counterfoil_op() {
 
 _counterfoil_audit() {
 	case ${words[1]-} in
-	'') _counterfoil_reply "verify" ;;
+	'') _counterfoil_reply "show export verify" ;;
+	show)
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--data --op --token --account --event --since --json --help"
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -d -- "$current"))
+		fi
+		;;
+	export)
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--help"
+		else
+			_counterfoil_files
+		fi
+		;;
 	verify)
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "--vkey --since --json --help"
@@ -109,7 +124,7 @@ _counterfoil_help() {
 	case ${words[*]:1} in
 	'') _counterfoil_reply "serve sandbox op audit config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
-	audit) _counterfoil_reply "verify" ;;
+	audit) _counterfoil_reply "show export verify" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
