@@ -272,6 +272,23 @@ void ledger_audit_put_tip(struct ledger *ledger, int *r)
 	*r = ledger_run(ledger, put);
 }
 
+/*
+ * Only what the database itself knows to be published, and one bundle at a time: the entries of a
+ * bundle fill their pages, which are then free for those that come.
+ */
+void ledger_audit_drop(struct ledger *ledger, int *r)
+{
+	struct ledger_audit *audit = &ledger->audit;
+	sqlite3_stmt *drop = ledger_statement(ledger, SQL_AUDIT_DROP);
+
+	audit->first_put = audit->first;
+	if (*r != 0 || audit->sealed_written / TILE_WIDTH <= audit->first / TILE_WIDTH)
+		return;
+	audit->first_put = (audit->first / TILE_WIDTH + 1) * TILE_WIDTH;
+	sqlite3_bind_int64(drop, 1, (int64_t)audit->first_put);
+	*r = ledger_run(ledger, drop);
+}
+
 /* -- each change ------------------------------------------------------------------- */
 
 static struct str column_text(sqlite3_stmt *row, int column)

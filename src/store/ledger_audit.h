@@ -40,7 +40,8 @@ struct ledger_audit {
 
 	/* Moves with the transaction. */
 	struct tip tip, tip_before;
-	uint64_t sealed;		     /* entries that are published */
+	uint64_t sealed;	   /* entries that are published */
+	uint64_t first_put, first; /* entry in the table: after this transaction, and before */
 	uint64_t sealed_put, sealed_written; /* COUNTER_SEALED: in this transaction, and before */
 
 	/* One entry's, used again and again. */
@@ -94,6 +95,9 @@ int ledger_say_lost(struct ledger *ledger, const char *reason);
 
 /* Write the tip, where it has moved, and what is sealed. Sets *r at a failure. */
 void ledger_audit_put_tip(struct ledger *ledger, int *r);
+
+/* Drop a few entries that whole, published bundles hold. Sets *r at a failure. */
+void ledger_audit_drop(struct ledger *ledger, int *r);
 
 /* With every connection: the tip, and what is sealed, as the database has them. */
 int ledger_audit_load(struct ledger *ledger);

@@ -37,6 +37,9 @@ static int read_tip(struct ledger *ledger, sqlite3_stmt *row)
 	snprintf(audit->origin, sizeof(audit->origin), "%s",
 		 (const char *)sqlite3_column_text(row, 1));
 	audit->sealed_written = (uint64_t)sqlite3_column_int64(row, 2);
+	audit->first = sqlite3_column_type(row, 3) == SQLITE_NULL
+			       ? audit->tip.frontier.size
+			       : (uint64_t)sqlite3_column_int64(row, 3);
 	if (!audit->is_open)
 		audit->sealed = audit->sealed_written;
 	audit->tip_before = audit->tip;
@@ -45,8 +48,8 @@ static int read_tip(struct ledger *ledger, sqlite3_stmt *row)
 
 int ledger_audit_load(struct ledger *ledger)
 {
-	static const char sql[] = "SELECT tip, origin, (SELECT value FROM counter WHERE id = 11)"
-				  " FROM audit_tip WHERE id = 1";
+	static const char sql[] = "SELECT tip, origin, (SELECT value FROM counter WHERE id = 11),"
+				  " (SELECT min(seq) FROM audit) FROM audit_tip WHERE id = 1";
 	sqlite3_stmt *row = NULL;
 	int r;
 

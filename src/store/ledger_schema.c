@@ -207,6 +207,7 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_AUDIT_RUNNING] =
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
+	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
 	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
 };
 

@@ -497,6 +497,7 @@ static int write_tail(struct ledger *ledger)
 	if (ledger->waiting != ledger->waiting_before)
 		ledger_counter_put(ledger, COUNTER_WAITING, (int64_t)ledger->waiting, &r);
 	ledger_audit_put_tip(ledger, &r);
+	ledger_audit_drop(ledger, &r);
 	ledger_counter_put(ledger, COUNTER_BATCH, ledger->batch + 1, &r);
 	return r;
 }
@@ -504,6 +505,7 @@ static int write_tail(struct ledger *ledger)
 static void committed(struct ledger *ledger)
 {
 	ledger->audit.sealed_written = ledger->audit.sealed_put;
+	ledger->audit.first = ledger->audit.first_put;
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
 	for (size_t i = 0; i < ledger->forgotten_count; i++)

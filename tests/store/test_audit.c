@@ -340,6 +340,24 @@ static void checkpoint_comes_with_time(void **state)
 	world_close(&world);
 }
 
+static int count_rows(void)
+{
+	sqlite3_stmt *count;
+	char path[128];
+	sqlite3 *db;
+	int rows;
+
+	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM audit", -1, &count, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+	rows = sqlite3_column_int(count, 0);
+	sqlite3_finalize(count);
+	sqlite3_close(db);
+	return rows;
+}
+
 static void log_goes_on_over_many_tiles(void **state)
 {
 	char token[16];
@@ -355,6 +373,8 @@ static void log_goes_on_over_many_tiles(void **state)
 	assert_true(is_there("audit/tile/0/004"));
 	assert_true(is_there("audit/tile/1/000.p/5"));
 	assert_false(is_there("audit/tile/0/004.p"));
+	assert_true(count_rows() < 700); /* whole bundles are in files alone */
+	assert_true(count_rows() >= 1400 % 256);
 }
 
 /* -- what is refused --------------------------------------------------------------- */
