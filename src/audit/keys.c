@@ -170,7 +170,7 @@ int audit_vkey_write(const char *folder, const struct note_verifier *verifier, c
 	text[len] = '\n';
 	text[len + 1] = '\0';
 	if (!holds(fd, public_name, str_from(text)))
-		r = disk_replace(fd, public_name, str_from(text), 0644);
+		r = disk_replace(fd, public_name, str_from(text), 0600);
 	if (r != 0)
 		r = refuse_errno(why, why_size, folder, public_name, errno);
 	close(fd);

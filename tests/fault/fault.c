@@ -123,10 +123,11 @@ static enum kind fate(int fd, bool is_sync)
 	return kind;
 }
 
-/* Copy the file, as it has just been synced. */
+/* Copy the file, as it has just been synced. Whole or not at all: a gate may be killed meanwhile.
+ */
 static void keep(int fd)
 {
-	char from[4096], to[8192], piece[65536];
+	char from[4096], to[8192], beside[8200], piece[65536];
 	ssize_t len;
 	int in, out;
 
@@ -134,15 +135,19 @@ static void keep(int fd)
 		return;
 	snprintf(to, sizeof(to), "%s%s", synced, strrchr(from, '/'));
 	in = open(from, O_RDONLY | O_CLOEXEC);
-	out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	snprintf(beside, sizeof(beside), "%s.new", to);
+	out = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	while (in >= 0 && out >= 0 && (len = read(in, piece, sizeof(piece))) > 0) {
 		if (syscall(SYS_write, out, piece, (size_t)len) != len)
 			abort();
 	}
 	if (in >= 0)
 		close(in);
-	if (out >= 0)
+	if (out >= 0) {
 		close(out);
+		if (rename(beside, to) != 0)
+			abort();
+	}
 }
 
 static int keep_if_fine(int fd, long r)
