@@ -75,7 +75,8 @@ _counterfoil_audit() {
 	'') _counterfoil_reply "show export verify" ;;
 	show)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--data --op --token --account --event --since --json --help"
+			_counterfoil_reply "--data --op --token --account --event \
+				--since --json --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
