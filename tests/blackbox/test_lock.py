@@ -440,9 +440,7 @@ def settle_all(gate, service, account, send):
         for each in operations(gate, account, state='queued'):
             if not each['dispatched']:
                 send(each['token'].rpartition('~')[2])
-        return not operations(gate, account, state='queued') and \
-            not operations(gate, account, state='running') and \
-            not operations(gate, account, state='unknown')
+        return not {each['state'] for each in operations(gate, account)} & {'queued', 'running', 'unknown'}
     eventually(is_quiet, 40, 'quiet')
 
 

@@ -309,8 +309,8 @@ def kill_rounds(start_gate, upstream, rounds, path, token, account, faults=tuple
             thread.join(20)
         gate.restart()
 
-    def is_quiet():
-        return not any(operations(gate, account, state=s) for s in ('queued', 'running', 'unknown'))
+    def is_quiet(): # one list: what moves between two of them would be in neither
+        return not {o['state'] for o in operations(gate, account)} & {'queued', 'running', 'unknown'}
     eventually(is_quiet, 90 + 10 * rounds, 'quiet')
     made = [body['job'] for body in service.bodies()]
     assert len(made) == len(set(made)), 'an intention had two effects'
