@@ -10,6 +10,7 @@
 #include "gate/background_internal.h"
 
 #include "base/err.h"
+#include "gate/account.h"
 
 #include <stdlib.h>
 
@@ -265,9 +266,7 @@ void background_line(struct log_line *line, const struct background *background,
 	log_text(line, "operation", id);
 	if (operation->action.len)
 		log_str(line, "action", operation->action);
-	log_str(line, "account",
-		str_of(operation->account.at,
-		       operation->account.len < 12 ? operation->account.len : 12));
+	log_str(line, "account", account_shown(operation->account));
 }
 
 void background_warn(struct background *background, const struct store_operation *operation,
