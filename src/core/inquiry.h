@@ -24,7 +24,7 @@ enum inquiry_verdict {
  */
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
-				   struct json_value **out_found, struct str *out_body,
+				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why);
 
 /*

@@ -29,7 +29,6 @@ enum {
 	WHOLE_TEXT = 24,   /* a whole number of 64 bits and a NUL */
 	FOLDED_SIZE = 512, /* bytes that are folded without asking for memory */
 	SHOWN_MAX = 120,   /* bytes of a value in a lock's name */
-	CANONICAL_MAX = 1 << 30,
 };
 static const struct str cut = {"…", sizeof("…") - 1};
 
@@ -100,22 +99,6 @@ static void find_parameters(struct looking *looking, struct str path)
 
 /* Parts */
 
-static int canonical_text(struct looking *looking, const struct json_value *value,
-			  struct part_text *out_part)
-{
-	struct str text = str_of(NULL, 0);
-	struct buf out;
-
-	buf_init(&out, CANONICAL_MAX);
-	if (json_canonical(value, looking->mem, &out) == 0)
-		text = arena_str(looking->mem, buf_str(&out));
-	buf_fini(&out);
-	if (!text.at)
-		return FAIL_MEMORY;
-	out_part->text = text;
-	return 0;
-}
-
 /* Whole numbers are the common ones, and their canonical text is plain digits. */
 static int number_text(struct looking *looking, const struct json_value *value,
 		       struct part_text *out_part)
@@ -123,7 +106,7 @@ static int number_text(struct looking *looking, const struct json_value *value,
 	int64_t whole;
 
 	if (!json_number_to_i64(&value->number, &whole))
-		return canonical_text(looking, value, out_part);
+		return json_canonical_str(value, looking->mem, &out_part->text);
 	snprintf(out_part->whole, sizeof(out_part->whole), "%lld", (long long)whole);
 	out_part->text = str_from(out_part->whole);
 	return 0;
@@ -146,7 +129,7 @@ static int value_text(struct looking *looking, const struct json_value *value,
 		return number_text(looking, value, out_part);
 	case JSON_ARRAY:
 	case JSON_OBJECT:
-		return canonical_text(looking, value, out_part);
+		return json_canonical_str(value, looking->mem, &out_part->text);
 	}
 	unreachable("a JSON value of no type");
 }
@@ -174,7 +157,7 @@ static int parameter_text(struct looking *looking, struct str value, struct part
 
 static const struct json_value *value_at(const struct looking *looking, struct str pointer)
 {
-	return looking->command ? json_at((struct json_value *)looking->command, pointer) : NULL;
+	return looking->command ? json_at(looking->command, pointer) : NULL;
 }
 
 /* 0, PART_ABSENT (not there, or null), FAIL_MEMORY. */

@@ -15,7 +15,7 @@
 #include "core/fingerprint.h"
 #include "core/text.h"
 
-enum { NUMBER_MAX = 1024, FINISHED_MAX = 1 << 20 };
+enum { FINISHED_MAX = 1 << 20 };
 
 /* One text being filled. */
 struct filling {
@@ -131,15 +131,12 @@ static void add_segment(struct buf *out, struct str segment)
 
 static int add_number(struct filling *filling, const struct json_value *number)
 {
-	struct buf text;
-	int r;
+	struct str text;
 
-	buf_init(&text, NUMBER_MAX);
-	r = json_canonical(number, filling->mem, &text);
-	if (r == 0)
-		add_encoded(filling->out, buf_str(&text));
-	buf_fini(&text);
-	return r ? FAIL_MEMORY : 0;
+	if (json_canonical_str(number, filling->mem, &text) != 0)
+		return FAIL_MEMORY;
+	add_encoded(filling->out, text);
+	return 0;
 }
 
 static int add_value(struct filling *filling, const struct json_value *value)

@@ -26,10 +26,10 @@ struct ask {
 
 	/* out */
 	enum inquiry_verdict verdict;
-	struct json_value *found; /* with INQUIRY_FOUND; NULL where it is no JSON */
-	struct str found_body;	  /* what replays will say; as the service wrote it or canonical */
-	struct str found_type;	  /* its Content-Type; may be empty */
-	const char *why;	  /* a sentence for the history; as long as `mem` */
+	const struct json_value *found; /* with INQUIRY_FOUND; NULL where it is no JSON */
+	struct str found_body; /* what replays will say; as the service wrote it or canonical */
+	struct str found_type; /* its Content-Type; may be empty */
+	const char *why;       /* a sentence for the history; as long as `mem` */
 
 	/* its own */
 	struct call call;

@@ -39,7 +39,7 @@ static void check_as(const struct asking *asking, int status, const char *type, 
 {
 	const struct rule_inquiry inquiry = inquiry_of(asking);
 	struct str text = str_of(NULL, 0);
-	struct json_value *value = NULL;
+	const struct json_value *value = NULL;
 	enum inquiry_verdict verdict;
 	const char *why = NULL;
 	struct arena mem;
@@ -133,7 +133,7 @@ static void test_memory(void **state)
 {
 	static const struct asking list = {"/data/0", "/data", 200};
 	const struct rule_inquiry inquiry = inquiry_of(&list);
-	struct json_value *value;
+	const struct json_value *value;
 	const char *why = NULL;
 	struct str text;
 	struct arena mem;
