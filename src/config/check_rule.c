@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "core/nearest.h"
+#include "core/text.h"
 
 #include <stdarg.h>
 
@@ -48,22 +49,6 @@ static void complain(const struct naming *naming, const char *mend, const char *
 		   quote(shown, naming->name), what);
 }
 
-/* Is `name`, as a part of a JSON pointer, that member? */
-static bool is_member(struct str part, struct str name)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < part.len; i++, at++) {
-		char c = part.at[i];
-
-		if (c == '~')
-			c = part.at[++i] == '0' ? '~' : '/';
-		if (at >= name.len || name.at[at] != c)
-			return false;
-	}
-	return at == name.len;
-}
-
 static void take_field(struct naming *naming, const struct action_field *field)
 {
 	naming->field = field;
@@ -77,13 +62,11 @@ static bool follow_pointer(struct naming *naming)
 {
 	const struct action_field *fields = naming->draft->action.fields;
 	size_t count = naming->draft->action.field_count;
-	struct str rest = str_from_index(naming->name, 1), part;
+	struct str rest = naming->name;
 
-	while (str_split(&rest, '/', &part)) {
-		const struct action_field *field = NULL;
+	do {
+		const struct action_field *field = action_field_enter(fields, count, &rest);
 
-		for (size_t i = 0; i < count && !field; i++)
-			field = is_member(part, fields[i].name) ? &fields[i] : NULL;
 		if (!field) {
 			complain(naming, "declare the fields that it leads through",
 				 "which leads to a field that is not declared");
@@ -92,7 +75,7 @@ static bool follow_pointer(struct naming *naming)
 		take_field(naming, field);
 		count = field->type == FIELD_OBJECT ? field->field_count : 0;
 		fields = field->fields;
-	}
+	} while (rest.len > 0);
 	naming->part.pointer = naming->part.name;
 	return true;
 }
@@ -118,24 +101,6 @@ static int write_pointer(struct arena *mem, struct str name, struct str *out_poi
 	return 0;
 }
 
-/* A parameter of the route; false: there is none of that name. */
-static bool find_parameter(struct naming *naming)
-{
-	const struct route *route = &naming->draft->action.route;
-	size_t parameter = 0;
-
-	for (size_t i = 0; i < route->count; i++) {
-		if (!route->segments[i].is_parameter)
-			continue;
-		if (str_equal(route->segments[i].text, naming->name)) {
-			naming->part.parameter = parameter;
-			return true;
-		}
-		parameter++;
-	}
-	return false;
-}
-
 static void complain_of_undeclared(const struct naming *naming)
 {
 	const struct action *action = &naming->draft->action;
@@ -159,19 +124,19 @@ static void complain_of_undeclared(const struct naming *naming)
 static int find_part(struct naming *naming)
 {
 	const struct action *action = &naming->draft->action;
+	const struct action_field *field;
 
 	naming->part = (struct rule_part){.name = naming->name};
 	naming->is_sure = true;
 	if (naming->name.at[0] == '/')
 		return follow_pointer(naming) ? 0 : PART_WRONG;
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, naming->name))
-			continue;
-		take_field(naming, &action->fields[i]);
+	field = action_field(action->fields, action->field_count, naming->name);
+	if (field) {
+		take_field(naming, field);
 		return write_pointer(&naming->reading->settings->mem, naming->name,
 				     &naming->part.pointer);
 	}
-	if (find_parameter(naming))
+	if (route_parameter(&action->route, naming->name, &naming->part.parameter))
 		return 0;
 	complain_of_undeclared(naming);
 	return PART_WRONG;
@@ -430,29 +395,26 @@ static void check_answers(struct reading *reading, const struct action_draft *dr
 static void check_key_field(struct reading *reading, const struct action_draft *draft)
 {
 	const struct action *action = &draft->action;
-	struct str field = action->downstream_key.field;
-	struct str token = str_from_index(action->token_pointer, 1);
-	const char *what = NULL, *mend = NULL;
+	struct str field = action->downstream_key.field, unused;
+	const char *what, *mend;
 
-	token.len = str_find(token, '/');
 	if (draft_is_refused(draft, "fields"))
 		return;
 	if (!action->has_fields) {
 		what = "cannot be added to a body of which no fields are declared";
 		mend = "declare fields, or use a header";
-	} else if (draft->token_from == DRAFT_BODY && is_member(token, field)) {
+	} else if (draft->token_from == DRAFT_BODY &&
+		   text_pointer_enters(action->token_pointer, field, &unused)) {
 		what = "is where the token is";
 		mend = "move one of the two";
-	}
-	for (size_t i = 0; !what && i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, field))
-			continue;
+	} else if (action_field(action->fields, action->field_count, field)) {
 		what = "is a field of the command, which callers send";
 		mend = "remove it from fields: the gate adds it itself";
+	} else {
+		return;
 	}
-	if (what)
-		report_add(reading->report, draft_place(draft, "downstream_key.field"), mend,
-			   "downstream_key.field %s", what);
+	report_add(reading->report, draft_place(draft, "downstream_key.field"), mend,
+		   "downstream_key.field %s", what);
 }
 
 /* Its own, or its upstream's. A natural action needs none. */

@@ -259,24 +259,6 @@ static bool has_secret(const struct action_field *fields, size_t count)
 	return false;
 }
 
-/* The field of the first step of *pointer, which goes on behind it; NULL where none is declared. */
-static const struct action_field *enter(const struct action_field *fields, size_t count,
-					struct str *pointer)
-{
-	bool is_item = count == 1 && fields[0].name.len == 0;
-
-	if (is_item) { /* whichever it is */
-		*pointer = str_from_index(*pointer, 1);
-		*pointer = str_from_index(*pointer, str_find(*pointer, '/'));
-		return &fields[0];
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (text_pointer_enters(*pointer, fields[i].name, pointer))
-			return &fields[i];
-	}
-	return NULL;
-}
-
 /* Is something secret at the pointer, around it or inside? */
 static bool is_secret(const struct action *action, struct str pointer)
 {
@@ -284,7 +266,7 @@ static bool is_secret(const struct action *action, struct str pointer)
 	size_t count = action->field_count;
 
 	while (pointer.len) {
-		field = enter(fields, count, &pointer);
+		field = action_field_enter(fields, count, &pointer);
 		if (!field)
 			return false;
 		if (field->is_secret)
