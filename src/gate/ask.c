@@ -83,21 +83,9 @@ static enum inquiry_verdict doubt(struct ask *ask, const char *why)
 	return INQUIRY_DOUBT;
 }
 
-static struct str value_of(const struct call *call, struct str name)
-{
-	struct str lines = buf_str(&call->answer.fields);
-	struct http_field field;
-
-	while (http_next_line(&lines, &field)) {
-		if (str_equal_nocase(field.name, name))
-			return field.value;
-	}
-	return STR("");
-}
-
 static bool is_coded(const struct call *call)
 {
-	struct str coding = value_of(call, STR("Content-Encoding"));
+	struct str coding = http_line_value(buf_str(&call->answer.fields), STR("Content-Encoding"));
 
 	return coding.len && !str_equal_nocase(coding, STR("identity"));
 }
@@ -140,7 +128,7 @@ static enum inquiry_verdict keep(struct ask *ask, const struct json_value *found
 static enum inquiry_verdict judge(struct ask *ask)
 {
 	const struct call *call = &ask->call;
-	struct str type = value_of(call, STR("Content-Type"));
+	struct str type = http_line_value(buf_str(&call->answer.fields), STR("Content-Type"));
 	const struct json_value *found;
 	enum inquiry_verdict verdict;
 
