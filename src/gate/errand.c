@@ -13,8 +13,6 @@
 
 #include <stdio.h>
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
-
 static void send_it(struct errand *errand);
 static void look_up(struct errand *errand);
 static bool has_lookup(const struct errand *errand);
@@ -243,6 +241,11 @@ static void fill_own(const struct errand *errand, struct store_command *command)
 		command->operation.reason = errand->reason;
 }
 
+void errand_fini(struct errand *errand)
+{
+	arena_fini(&errand->mem);
+}
+
 static void end(struct errand *errand, bool makes_due)
 {
 	struct background *background = background_of(errand);
@@ -263,10 +266,8 @@ static void pause_over(struct loop_timer *timer)
 
 static void settle_later(struct errand *errand)
 {
-	int64_t ms = errand->pause_ms ? errand->pause_ms * 2 : PAUSE_FIRST_MS;
-
 	errand->is_repeated = true;
-	errand->pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	errand->pause_ms = gate_next_pause_ms(errand->pause_ms);
 	loop_timer_init(&errand->pause, pause_over);
 	loop_timer_start(&background_of(errand)->station.loop, &errand->pause, errand->pause_ms);
 }

@@ -62,4 +62,7 @@ void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
 /* Send nothing: it is as unknown as it was, due at `next_ms`. `reason` is a constant text. */
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason);
 
+/* After it has ended: its texts go, `reason` among them. Fine for a zeroed one. */
+void errand_fini(struct errand *errand);
+
 #endif

@@ -23,8 +23,6 @@
 
 #include <stdlib.h>
 
-enum { DOUBT_FIRST_MS = 250, DOUBT_MAX_MS = 5000 };
-
 struct
 try {
 	struct list link; /* among the background's */
@@ -262,7 +260,7 @@ static void release(struct try *try)
 	list_remove(&try->link);
 	ask_fini(&try->ask);
 	arena_fini(&try->ask_mem);
-	arena_fini(&try->errand.mem);
+	errand_fini(&try->errand);
 	arena_fini(&try->mem);
 	generation_drop(try->generation);
 	free(try);
@@ -581,9 +579,7 @@ static void look_now(struct loop_timer *timer)
 
 static void look_after_doubt(struct try *try)
 {
-	int64_t ms = try->pause_ms ? try->pause_ms * 2 : DOUBT_FIRST_MS;
-
-	try->pause_ms = ms < DOUBT_MAX_MS ? ms : DOUBT_MAX_MS;
+	try->pause_ms = gate_next_pause_ms(try->pause_ms);
 	loop_timer_init(&try->pause, look_now);
 	loop_timer_start(&try->background->station.loop, &try->pause, try->pause_ms);
 }

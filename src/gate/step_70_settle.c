@@ -13,8 +13,6 @@
 #include "gate/background.h"
 #include "gate/plan.h"
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
-
 static enum outcome outcome_of(const struct request *request)
 {
 	switch (request->event) {
@@ -172,9 +170,7 @@ static void pause_over(struct loop_timer *timer)
 
 enum step step_pause_start(struct request *request)
 {
-	int64_t ms = request->settle_pause_ms ? request->settle_pause_ms * 2 : PAUSE_FIRST_MS;
-
-	request->settle_pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	request->settle_pause_ms = gate_next_pause_ms(request->settle_pause_ms);
 	loop_timer_init(&request->pause, pause_over);
 	loop_timer_start(request->exchange->loop, &request->pause, request->settle_pause_ms);
 	return FLOW_WAITS;
