@@ -164,7 +164,7 @@ struct store_command {
 	size_t errand_count;
 	int64_t due_ms;
 
-	struct store_lock *locks; /* out, locks: `lock_count` (in: limit), held ones first */
+	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
 	struct store_rule_view view;   /* out: find; claims that the rules refused; release */
 	struct operation_id *retries;  /* out, find: operations that name this one as retry_of */
@@ -192,7 +192,8 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more;			 /* list: older ones may match. purge: more have expired */
+	bool has_more; /* list: older ones may match. locks: there are, or may be, others. purge:
+			  more have expired */
 	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
 					    filter that matches little may hold none and go on */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */
