@@ -42,7 +42,7 @@ static bool follow_pointer(struct naming *naming)
 
 		if (!field) {
 			naming_complain(naming, "declare the fields that it leads through",
-				 "which leads to a field that is not declared");
+					"which leads to a field that is not declared");
 			return false;
 		}
 		take_field(naming, field);
@@ -133,20 +133,20 @@ int naming_take(struct naming *naming)
 		return r;
 	if (naming->is_assigned)
 		naming_complain(naming, "name a field that the caller decides",
-			 "which is server_assigned: it says nothing of what is meant");
+				"which is server_assigned: it says nothing of what is meant");
 	else if (holds_token(naming))
 		naming_complain(naming, "name a field that says what is meant",
-			 "which holds the token, another one for each operation");
+				"which holds the token, another one for each operation");
 	else if (naming->is_needed && !naming->is_sure)
 		naming_complain(naming, "make it required, or give it a default",
-			 "which a command may lack or have as null");
+				"which a command may lack or have as null");
 	else
 		return 0;
 	return PART_WRONG;
 }
 
-struct naming naming_at(struct reading *reading, const struct action_draft *draft,
-			     const char *key, struct str name)
+struct naming naming_at(struct reading *reading, const struct action_draft *draft, const char *key,
+			struct str name)
 {
 	return (struct naming){.reading = reading,
 			       .draft = draft,

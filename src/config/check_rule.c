@@ -41,7 +41,7 @@ static int take_parts(struct reading *reading, const struct action_draft *draft,
 		for (size_t j = 0; r == 0 && j < i; j++) {
 			if (is_same_part(&parts[j], &parts[i]))
 				naming_complain(&naming, "remove one of the two",
-					 "which is there already");
+						"which is there already");
 		}
 	}
 	*out_parts = parts;
@@ -79,7 +79,8 @@ static int check_version(struct reading *reading, struct action_draft *draft)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!naming.field || naming.field->type != FIELD_INTEGER)
-		naming_complain(&naming, "name a field of type integer", "which is no integer field");
+		naming_complain(&naming, "name a field of type integer",
+				"which is no integer field");
 	draft->action.lock.version = naming.part.pointer;
 	return 0;
 }
@@ -150,7 +151,7 @@ static int check_amount(struct reading *reading, const struct action_draft *draf
 		naming_complain(&naming, "name a field of type money", "which is no money field");
 	else if (naming.field->is_secret)
 		naming_complain(&naming, "remove secret from it, or have no budget",
-			 "which is secret, and callers are told what is left of a budget");
+				"which is secret, and callers are told what is left of a budget");
 	*out_pointer = naming.part.pointer;
 	return 0;
 }
@@ -170,8 +171,8 @@ static int check_budget(struct reading *reading, struct action_draft *draft)
 	budget->of = of.part;
 	if (r == 0 && of.field && of.field->type != FIELD_STRING && of.field->type != FIELD_INTEGER)
 		naming_complain(&of, "name a string or an integer, as the service's ids are",
-			 "which can be no id of what was paid: it is of type %s",
-			 field_type_name(of.field->type));
+				"which can be no id of what was paid: it is of type %s",
+				field_type_name(of.field->type));
 	return check_amount(reading, draft, "budget.amount", draft->rules.budget_amount,
 			    &budget->amount);
 }
