@@ -29,6 +29,14 @@ struct lane *lane_find(struct background *background, struct str name)
 	return NULL;
 }
 
+/* Look for what is due, if there is room for it. */
+static void lane_look(struct lane *lane)
+{
+	dispatcher_look(lane);
+	reconciler_look(lane);
+	lane_wait(lane);
+}
+
 static void time_to_look(struct loop_timer *timer)
 {
 	lane_look(list_entry(timer, struct lane, timer));
@@ -109,13 +117,6 @@ static bool declare_lanes(struct background *background, struct generation *gene
 		lane->index = upstream ? (size_t)(upstream - settings->upstreams) : 0;
 	}
 	return true;
-}
-
-void lane_look(struct lane *lane)
-{
-	dispatcher_look(lane);
-	reconciler_look(lane);
-	lane_wait(lane);
 }
 
 void lane_rest(struct lane *lane)
