@@ -406,7 +406,8 @@ void budget_hash(struct str account, struct str upstream, struct str id, struct 
 	hasher_end(&hasher, out_hash);
 }
 
-/* Money as command_read() has it. */
+/* Money as command_read() has it. Less than nothing counts as nothing: given back, or taken away,
+ * it would make room for others on a stranger's word. */
 static int find_money(struct looking *looking, struct str pointer, struct money *out_money)
 {
 	const struct json_value *value = value_at(looking, pointer), *currency, *amount;
@@ -418,6 +419,8 @@ static int find_money(struct looking *looking, struct str pointer, struct money 
 	    amount->type != JSON_NUMBER ||
 	    !json_number_to_i64(&amount->number, &out_money->minor_units))
 		return PART_ABSENT;
+	if (out_money->minor_units < 0)
+		out_money->minor_units = 0;
 	memset(out_money->currency, 0, sizeof(out_money->currency));
 	memcpy(out_money->currency, currency->string.at, currency->string.len);
 	return 0;
@@ -436,9 +439,6 @@ static int find_budget(struct looking *looking, struct rule_facts *facts)
 		r = find_money(looking, budget->amount, &facts->spends);
 	if (r != 0)
 		return r;
-	/* One below zero would make room for others, on a stranger's word. */
-	if (facts->spends.minor_units < 0)
-		facts->spends.minor_units = 0;
 	budget_hash(looking->account, looking->upstream, whose.text, &facts->budget);
 	facts->has_budget = true;
 	facts->lets_unknown_budget = budget->lets_unknown;
