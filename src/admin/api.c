@@ -59,7 +59,7 @@ static void answer_json(struct api_call *call)
 	if (command->kind == STORE_LIST)
 		operation_list_json(&json, command, false);
 	else if (command->kind == STORE_LOCKS)
-		locks_json(&json, command, &call->filter, STORE_LIST_MAX);
+		locks_json(&json, command, &call->filter);
 	else
 		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	if (body.is_spoiled)
@@ -234,7 +234,6 @@ static void list_locks(struct api_call *call)
 	call->command = (struct store_command){
 		.kind = STORE_LOCKS,
 		.limit = STORE_LIST_MAX,
-		.lock_count = STORE_LIST_MAX,
 	};
 	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem,
 			    &call->filter);

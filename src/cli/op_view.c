@@ -12,9 +12,8 @@
 #include <stdlib.h>
 
 enum {
-	COLUMNS = 7,	       /* of the table */
-	VALUE_MAX = 64 * 1024, /* bytes of one value's JSON */
-	FACT_WIDTH = 13,       /* of the names on the page of one operation */
+	COLUMNS = 7,	 /* of the table */
+	FACT_WIDTH = 13, /* of the names on the page of one operation */
 };
 
 static const struct table_column columns[COLUMNS] = {
@@ -37,17 +36,12 @@ static bool is_true(const struct json_value *value)
 static struct str value_text(const struct json_value *value, struct arena *mem)
 {
 	struct str text;
-	struct buf out;
 
 	if (!value || value->type == JSON_NULL)
 		return STR("");
 	if (value->type == JSON_STRING)
 		return value->string;
-	buf_init(&out, VALUE_MAX);
-	json_canonical(value, mem, &out);
-	text = out.is_spoiled ? STR("?") : arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	return text;
+	return json_canonical_str(value, mem, &text) == 0 ? text : STR("?");
 }
 
 struct str op_member_text(const struct json_value *object, const char *name, struct arena *mem)

@@ -11,13 +11,11 @@
 #include "base/err.h"
 #include "core/response.h"
 
-enum { CANONICAL_MAX = 1 << 30 };
-
 /* One answer being judged. */
 struct judging {
 	const struct rule_inquiry *inquiry;
-	struct json_value *value; /* NULL: it is not JSON, or cannot be read */
-	bool is_unreadable;	  /* it says it is JSON */
+	const struct json_value *value; /* NULL: it is not JSON, or cannot be read */
+	bool is_unreadable;		/* it says it is JSON */
 	const char *why;
 };
 
@@ -51,7 +49,7 @@ static bool is_empty(const struct json_value *value)
 }
 
 /* The list that the last step of the pointer is an index of; NULL when it is none. */
-static const struct json_value *list_around(struct json_value *value, struct str pointer)
+static const struct json_value *list_around(const struct json_value *value, struct str pointer)
 {
 	const struct json_value *list;
 	size_t slash = pointer.len;
@@ -64,7 +62,7 @@ static const struct json_value *list_around(struct json_value *value, struct str
 	return list && list->type == JSON_ARRAY ? list : NULL;
 }
 
-static enum sight look_for_it(struct judging *judging, struct json_value **out_found)
+static enum sight look_for_it(struct judging *judging, const struct json_value **out_found)
 {
 	const struct str at = judging->inquiry->found_at;
 	const struct json_value *list;
@@ -121,28 +119,9 @@ static enum inquiry_verdict weigh(struct judging *judging, enum sight found, enu
 	return INQUIRY_DOUBT;
 }
 
-/* 0; FAIL_MEMORY. */
-static int canonical(const struct json_value *value, struct arena *mem, struct str *out_body)
-{
-	struct str text = str_of(NULL, 0);
-	struct buf out;
-
-	*out_body = str_of(NULL, 0);
-	if (!value)
-		return 0;
-	buf_init(&out, CANONICAL_MAX);
-	if (json_canonical(value, mem, &out) == 0)
-		text = arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	if (!text.at)
-		return FAIL_MEMORY;
-	*out_body = text;
-	return 0;
-}
-
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
-				   struct json_value **out_found, struct str *out_body,
+				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why)
 {
 	struct judging judging = {.inquiry = inquiry};
@@ -150,7 +129,8 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 	bool says_found = status_class_has(inquiry->found, status);
 	bool says_absent = status_class_has(inquiry->absent, status);
 	enum inquiry_verdict verdict;
-	struct json_value *value = NULL;
+	const struct json_value *value = NULL;
+	struct str text = STR("");
 	bool is_declared;
 
 	*out_why = "The answer has a status that the question does not name.";
@@ -163,34 +143,14 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 	if (says_found)
 		found = look_for_it(&judging, &value);
 	verdict = weigh(&judging, found, absent);
-	if (verdict == INQUIRY_FOUND && canonical(value, mem, out_body) != 0) {
+	if (verdict == INQUIRY_FOUND && value && json_canonical_str(value, mem, &text) != 0) {
 		judging.why = "What was found is too large to be kept.";
 		verdict = INQUIRY_DOUBT;
 	}
-	if (verdict == INQUIRY_FOUND)
+	if (verdict == INQUIRY_FOUND) {
 		*out_found = value;
+		*out_body = text;
+	}
 	*out_why = judging.why;
 	return verdict;
-}
-
-/* `span` scaled by `random` / 2^32. */
-static int64_t share(int64_t span, uint32_t random)
-{
-	uint64_t high = (uint64_t)span >> 32, low = (uint64_t)span & UINT32_MAX;
-
-	return (int64_t)(high * random + (low * random >> 32));
-}
-
-int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random)
-{
-	int64_t pause = first_ms < 1 ? 1 : first_ms;
-
-	for (uint32_t i = 1; i < tries && pause < max_ms; i++)
-		pause = pause > INT64_MAX / 4 ? max_ms : 2 * pause;
-	if (pause > max_ms)
-		pause = max_ms;
-	if (pause > INT64_MAX / 2)
-		pause = INT64_MAX / 2;
-	pause += share(pause / 2, random) - pause / 4;
-	return pause < 1 ? 1 : pause;
 }

@@ -24,14 +24,7 @@ enum inquiry_verdict {
  */
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
-				   struct json_value **out_found, struct str *out_body,
+				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why);
-
-/*
- * The pause after `tries` tries, the one that has just ended among them: `first_ms` after the first
- * (and before any), doubled with each further one, at most `max_ms`, then moved by up to a quarter
- * either way by `random`. At least 1.
- */
-int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random);
 
 #endif

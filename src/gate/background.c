@@ -10,6 +10,7 @@
 #include "gate/background_internal.h"
 
 #include "base/err.h"
+#include "gate/account.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,14 @@ struct lane *lane_find(struct background *background, struct str name)
 			return lane;
 	}
 	return NULL;
+}
+
+/* Look for what is due, if there is room for it. */
+static void lane_look(struct lane *lane)
+{
+	dispatcher_look(lane);
+	reconciler_look(lane);
+	lane_wait(lane);
 }
 
 static void time_to_look(struct loop_timer *timer)
@@ -108,13 +117,6 @@ static bool declare_lanes(struct background *background, struct generation *gene
 		lane->index = upstream ? (size_t)(upstream - settings->upstreams) : 0;
 	}
 	return true;
-}
-
-void lane_look(struct lane *lane)
-{
-	dispatcher_look(lane);
-	reconciler_look(lane);
-	lane_wait(lane);
 }
 
 void lane_rest(struct lane *lane)
@@ -265,9 +267,7 @@ void background_line(struct log_line *line, const struct background *background,
 	log_text(line, "operation", id);
 	if (operation->action.len)
 		log_str(line, "action", operation->action);
-	log_str(line, "account",
-		str_of(operation->account.at,
-		       operation->account.len < 12 ? operation->account.len : 12));
+	log_str(line, "account", account_shown(operation->account));
 }
 
 void background_warn(struct background *background, const struct store_operation *operation,

@@ -88,9 +88,6 @@ struct background {
 /* The lane of an upstream; NULL: nothing is known of one called so. */
 struct lane *lane_find(struct background *background, struct str name);
 
-/* Look for what is due, if there is room for it. */
-void lane_look(struct lane *lane);
-
 /* Look again when the next one is due. */
 void lane_wait(struct lane *lane);
 

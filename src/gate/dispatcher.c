@@ -137,7 +137,7 @@ static void ended(struct errand *errand)
 	lane->doubts -= dispatch->is_doubt;
 	metrics_add(&lane->background->metrics.dispatched[errand->outcome], 1);
 	log_dispatch(dispatch);
-	arena_fini(&errand->mem);
+	errand_fini(errand);
 	drop_haul(dispatch->haul);
 	dispatcher_look(lane);
 }

@@ -9,12 +9,9 @@
 #include "gate/errand.h"
 
 #include "base/err.h"
-#include "core/rule_facts.h"
 #include "core/template.h"
 
 #include <stdio.h>
-
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
 
 static void send_it(struct errand *errand);
 static void look_up(struct errand *errand);
@@ -99,25 +96,9 @@ static bool has_lookup(const struct errand *errand)
 /* What is there is the answer, as if the service had given it now. */
 static void found(struct errand *errand)
 {
-	const struct action *action = errand->policy.action;
-	struct ask *ask = &errand->ask;
-	struct hasher digest;
-
-	errand->answer = (struct store_answer){
-		.status = action->lookup.found_as,
-		.is_kept = ask->found_body.len <= errand->policy.max_response,
-		.body = ask->found_body,
-		.length = ask->found_body.len,
-	};
-	if (ask->found_type.len)
-		errand->answer.headers = arena_printf(&errand->mem, "Content-Type: %.*s\r\n",
-						      STR_ARG(ask->found_type));
-	hasher_init(&digest);
-	hasher_add(&digest, ask->found_body.at, ask->found_body.len);
-	hasher_end(&digest, &errand->answer.digest);
-	if (ask->found)
-		response_read_value(action, ask->found, &errand->mem, &errand->facts);
-	conclude(errand, errand->facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED, NULL);
+	errand->is_found = true;
+	conclude(errand, errand->ask.facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED,
+		 ASK_THERE_ALREADY);
 }
 
 static void looked_up(struct ask *ask)
@@ -232,7 +213,7 @@ static enum outcome outcome_of(const struct errand *errand)
 	switch (errand->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
-		if (errand->answer.status)
+		if (errand->is_found)
 			return OUTCOME_REUSED;
 		return errand->is_forwarded && errand->forward.event != EVENT_NOT_SENT
 			       ? OUTCOME_CREATED
@@ -251,17 +232,18 @@ static void fill_own(const struct errand *errand, struct store_command *command)
 	const struct store_operation *operation = errand->operation;
 
 	command->event = errand->event;
-	command->answer = errand->answer;
 	command->retention_ms = errand->policy.retention_ms;
 	command->plain_retention_ms = errand->policy.plain_retention_ms;
 	command->operation.id = operation->id;
-	command->operation.reference = errand->facts.reference;
-	command->operation.resource = errand->facts.resource;
+	if (errand->is_found)
+		ask_settlement(&errand->ask, operation->account, command);
 	if (errand->event != EVENT_NOT_SENT)
 		command->operation.reason = errand->reason;
-	if (errand->event == EVENT_SUCCEEDED && errand->facts.budget_id.len)
-		budget_hash(operation->account, operation->upstream, errand->facts.budget_id,
-			    &command->opens);
+}
+
+void errand_fini(struct errand *errand)
+{
+	arena_fini(&errand->mem);
 }
 
 static void end(struct errand *errand, bool makes_due)
@@ -284,10 +266,8 @@ static void pause_over(struct loop_timer *timer)
 
 static void settle_later(struct errand *errand)
 {
-	int64_t ms = errand->pause_ms ? errand->pause_ms * 2 : PAUSE_FIRST_MS;
-
 	errand->is_repeated = true;
-	errand->pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	errand->pause_ms = gate_next_pause_ms(errand->pause_ms);
 	loop_timer_init(&errand->pause, pause_over);
 	loop_timer_start(&background_of(errand)->station.loop, &errand->pause, errand->pause_ms);
 }

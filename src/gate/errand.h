@@ -44,8 +44,7 @@ struct errand {
 	bool is_forwarded;
 	struct arena mem; /* what is found and learned */
 	enum operation_event event;
-	struct store_answer answer; /* of a look-up that found something */
-	struct response_facts facts;
+	bool is_found;	 /* its look-up found it: nothing is sent */
 	int64_t next_ms; /* when the gate sees to it next, should that be needed */
 	struct store_command command;
 	struct arena command_mem;
@@ -62,5 +61,8 @@ void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
 
 /* Send nothing: it is as unknown as it was, due at `next_ms`. `reason` is a constant text. */
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason);
+
+/* After it has ended: its texts go, `reason` among them. Fine for a zeroed one. */
+void errand_fini(struct errand *errand);
 
 #endif

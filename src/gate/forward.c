@@ -25,24 +25,12 @@ static bool is_final(const struct forward *forward)
 	return forward->event == EVENT_SUCCEEDED || forward->event == EVENT_REFUSED;
 }
 
-/* The value of the first line of that name; empty when there is none. */
-static struct str line_value(struct str lines, struct str name)
-{
-	struct http_field field;
-
-	while (http_next_line(&lines, &field)) {
-		if (str_equal_nocase(field.name, name))
-			return field.value;
-	}
-	return STR("");
-}
-
 /* The service may have said when: in seconds, within bounds. */
 static int seconds_asked_for(struct str lines)
 {
 	uint64_t seconds;
 
-	if (!str_to_u64(line_value(lines, STR("Retry-After")), RETRY_AFTER_MAX_S, &seconds))
+	if (!str_to_u64(http_line_value(lines, STR("Retry-After")), RETRY_AFTER_MAX_S, &seconds))
 		return -1;
 	return (int)seconds;
 }
@@ -86,7 +74,7 @@ static bool call_data(struct call *call, struct str piece)
 static void read_answer(struct forward *forward)
 {
 	const struct action *action = forward->policy->action;
-	struct str type = line_value(buf_str(&forward->answer_headers), STR("Content-Type"));
+	struct str type = http_line_value(buf_str(&forward->answer_headers), STR("Content-Type"));
 	struct response_facts read = {0};
 	struct arena mem;
 

@@ -23,8 +23,6 @@
 
 #include <stdlib.h>
 
-enum { DOUBT_FIRST_MS = 250, DOUBT_MAX_MS = 5000 };
-
 struct
 try {
 	struct list link; /* among the background's */
@@ -262,7 +260,7 @@ static void release(struct try *try)
 	list_remove(&try->link);
 	ask_fini(&try->ask);
 	arena_fini(&try->ask_mem);
-	arena_fini(&try->errand.mem);
+	errand_fini(&try->errand);
 	arena_fini(&try->mem);
 	generation_drop(try->generation);
 	free(try);
@@ -437,47 +435,17 @@ static void submit(struct try *try)
 	gate_ask(&try->background->station, &try->move);
 }
 
-/* What was found, as replays will tell it. */
-static struct store_answer answer_of(struct try *try)
-{
-	const struct ask *ask = &try->ask;
-	struct store_answer answer = {
-		.status = try->policy.action->probe.found_as,
-		.is_kept = ask->found_body.len <= try->policy.max_response,
-		.body = ask->found_body,
-		.length = ask->found_body.len,
-	};
-	struct hasher digest;
-
-	if (ask->found_type.len)
-		answer.headers = arena_printf(&try->ask_mem, "Content-Type: %.*s\r\n",
-					      STR_ARG(ask->found_type));
-	hasher_init(&digest);
-	hasher_add(&digest, ask->found_body.at, ask->found_body.len);
-	hasher_end(&digest, &answer.digest);
-	return answer;
-}
-
 /* It is there; where the action says how one looks that failed, it may be one of those. */
 static void move_found(struct try *try)
 {
-	const struct store_operation *operation = &try->found.operation;
-	struct response_facts facts = {0};
 	struct store_command *command;
 
-	if (try->ask.found)
-		response_read_value(try->policy.action, try->ask.found, &try->ask_mem, &facts);
 	try->outcome = OUTCOME_CREATED;
 	command = new_command(try, STORE_MOVE, moved);
-	command->event = facts.has_failed ? EVENT_FOUND_FAILED : EVENT_FOUND_DONE;
-	command->answer = answer_of(try);
-	command->operation.reference = facts.reference;
-	command->operation.resource = facts.resource;
+	command->event = try->ask.facts.has_failed ? EVENT_FOUND_FAILED : EVENT_FOUND_DONE;
+	ask_settlement(&try->ask, try->found.operation.account, command);
 	command->operation.reason = str_from(try->why);
 	command->operation.decided_by = STR("probe");
-	if (!facts.has_failed && facts.budget_id.len)
-		budget_hash(operation->account, operation->upstream, facts.budget_id,
-			    &command->opens);
 	submit(try);
 }
 
@@ -611,9 +579,7 @@ static void look_now(struct loop_timer *timer)
 
 static void look_after_doubt(struct try *try)
 {
-	int64_t ms = try->pause_ms ? try->pause_ms * 2 : DOUBT_FIRST_MS;
-
-	try->pause_ms = ms < DOUBT_MAX_MS ? ms : DOUBT_MAX_MS;
+	try->pause_ms = gate_next_pause_ms(try->pause_ms);
 	loop_timer_init(&try->pause, look_now);
 	loop_timer_start(&try->background->station.loop, &try->pause, try->pause_ms);
 }

@@ -75,8 +75,6 @@ struct request {
 	struct ask ask;
 	struct arena ask_mem;
 	bool is_found; /* it was there already: nothing is sent */
-	struct response_facts found_facts;
-	struct str found_headers;
 
 	/* step_60_send */
 	struct buf lines; /* as they go upstream; see request_lines() */

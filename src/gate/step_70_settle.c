@@ -13,8 +13,6 @@
 #include "gate/background.h"
 #include "gate/plan.h"
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
-
 static enum outcome outcome_of(const struct request *request)
 {
 	switch (request->event) {
@@ -49,32 +47,6 @@ static int64_t next_ms(const struct request *request)
 			     now_ms, random);
 }
 
-/* It was there already: what was found is what replays will say. */
-static void settle_found(struct request *request, struct store_command *command)
-{
-	const struct response_facts *facts = &request->found_facts;
-	const struct store_attempt *attempt = &command->attempt;
-	struct str body = request->ask.found_body;
-
-	require(attempt->outcome == OUTCOME_REUSED);
-	command->answer = (struct store_answer){
-		.status = request->status,
-		.is_kept = body.len <= request->policy.max_response,
-		.headers = request->found_headers,
-		.length = body.len,
-	};
-	if (command->answer.is_kept)
-		command->answer.body = body;
-	hash_bytes(body.at, body.len, &command->answer.digest);
-	command->operation.reference = facts->reference;
-	command->operation.resource = facts->resource;
-	command->operation.reason = STR("it was there already (lookup)");
-	if (request->event == EVENT_SUCCEEDED && facts->budget_id.len)
-		budget_hash(request->account,
-			    request->generation->settings->upstreams[request->policy.upstream].name,
-			    facts->budget_id, &command->opens);
-}
-
 enum step step_settle_start(struct request *request)
 {
 	request->command = (struct store_command){
@@ -90,10 +62,12 @@ enum step step_settle_start(struct request *request)
 		.next_ms = next_ms(request),
 		.operation = {.id = request->id, .epoch = request->epoch},
 	};
-	if (request->is_found)
-		settle_found(request, &request->command);
-	else if (request->forward.done) /* else nothing was sent */
+	if (request->is_found) {
+		ask_settlement(&request->ask, request->account, &request->command);
+		request->command.operation.reason = STR(ASK_THERE_ALREADY);
+	} else if (request->forward.done) { /* else nothing was sent */
 		forward_settlement(&request->forward, request->account, &request->command);
+	}
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
 }
@@ -120,7 +94,7 @@ static enum step tell_found(struct request *request)
 {
 	request->outcome = OUTCOME_REUSED;
 	request->is_replay = true;
-	request->headers = request->found_headers;
+	request->headers = request->ask.answer.headers;
 	request->body = request->ask.found_body;
 	return STEP_ANSWER;
 }
@@ -196,9 +170,7 @@ static void pause_over(struct loop_timer *timer)
 
 enum step step_pause_start(struct request *request)
 {
-	int64_t ms = request->settle_pause_ms ? request->settle_pause_ms * 2 : PAUSE_FIRST_MS;
-
-	request->settle_pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	request->settle_pause_ms = gate_next_pause_ms(request->settle_pause_ms);
 	loop_timer_init(&request->pause, pause_over);
 	loop_timer_start(request->exchange->loop, &request->pause, request->settle_pause_ms);
 	return FLOW_WAITS;

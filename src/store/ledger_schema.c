@@ -29,7 +29,7 @@ static const char *const migrations[] = {
 	" expires_ms INTEGER NOT NULL,"
 	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL,"
 	" tries INTEGER NOT NULL,"
-	" due INTEGER NOT NULL," /* below 0 while it is unknown; see ledger_put_due() */
+	" due INTEGER NOT NULL," /* below 0 while it is unknown; see due_column() */
 	" resource TEXT NOT NULL);"
 	"CREATE INDEX operation_open ON operation(state) WHERE state < 5;"
 	"CREATE INDEX operation_expiry ON operation(expires_ms) WHERE state > 4;"

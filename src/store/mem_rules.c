@@ -155,8 +155,8 @@ int lock_line(struct memory *memory, const struct hash *hash, int64_t now_ms, bo
 	return 0;
 }
 
-struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,
-			      int64_t lapse_ms)
+static struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,
+				     int64_t lapse_ms)
 {
 	const struct table *table = &memory->tables[TABLE_BUDGETS];
 

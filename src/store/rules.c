@@ -170,13 +170,6 @@ int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms)
 	return attempt->at_ms > created_ms ? attempt->at_ms : created_ms;
 }
 
-int64_t time_add(int64_t a_ms, int64_t b_ms)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
-}
-
 int record_postpone(struct store_operation *record, const struct store_command *command)
 {
 	if (record->state != STATE_UNKNOWN || record->epoch != command->operation.epoch)

@@ -95,9 +95,6 @@ void record_start(struct store_operation *record, int64_t now_ms, int64_t retent
 /* When an attempt was: as it says, but not before its operation was. */
 int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms);
 
-/* a + b, without running over. */
-int64_t time_add(int64_t a_ms, int64_t b_ms);
-
 /*
  * When the gate asks after an unknown `record` next, and that it has tried. STORE_LOST: somebody
  * has decided about it in the meantime, and it is no longer the epoch's to postpone.

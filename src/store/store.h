@@ -64,35 +64,35 @@ enum {
 
 	/* claim, by the rules of its action: nothing was recorded, the token is still free; but for
 	 * a queued operation that was to be picked up, which stays as it is. */
-	STORE_REUSED = 6,	   /* another operation has its identity; `operation` and its answer */
-	STORE_LOCKED = 7,	   /* `operation` is who holds, or is before us; `view` the lock.
-				    * A move that sends again (EVENT_RESENT) what has lost its lock by
-				    * force: somebody else has it; `operation` is unmoved */
-	STORE_VERSION = 8,	   /* the lock's version is another: `view.lock_version` */
-	STORE_OVER_BUDGET = 9,	   /* `view` says what there is and what is used */
-	STORE_NO_BUDGET = 10,	   /* nobody opened it */
+	STORE_REUSED = 6,      /* another operation has its identity; `operation` and its answer */
+	STORE_LOCKED = 7,      /* `operation` is who holds, or is before us; `view` the lock.
+				* A move that sends again (EVENT_RESENT) what has lost its lock by
+				* force: somebody else has it; `operation` is unmoved */
+	STORE_VERSION = 8,     /* the lock's version is another: `view.lock_version` */
+	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
+	STORE_NO_BUDGET = 10,  /* nobody opened it */
 	STORE_OTHER_CURRENCY = 11, /* `view.currency` is its own */
 	STORE_FULL = 12,	   /* waiting_max operations wait to be sent already */
 };
 
 enum store_kind {
-	STORE_CLAIM,  /* take the token and begin an attempt, or say who has it */
-	STORE_SETTLE, /* the end of one sending: event, answer, and how the attempt ended */
-	STORE_MOVE,   /* an event from a person or the gate: cancel, resolve */
-	STORE_NOTE,   /* record an attempt of operation.id; lazy: durable with a later batch or
-			 within a second. See store_note() */
-	STORE_AMEND,  /* whether an attempt's answer was delivered; lazy. See store_amend() */
-	STORE_TAKE,   /* pick up queued operations that are due, for the dispatcher */
-	STORE_DUE,    /* hand out unknown operations that are due, to the reconciler; they stay
-			 unknown, and are due again after STORE_LEASE_MS */
-	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what it
-			   learned just now */
-	STORE_RELEASE, /* take the lock away from an operation by force */
-	STORE_LOCKS,  /* locks that are held or waited for */
-	STORE_FIND,   /* one operation, by id or by account and token, with answer, attempts, view
-			 and whoever retried it */
-	STORE_LIST,   /* a page, newest first */
-	STORE_PURGE,  /* forget what has expired, a bounded number at a time */
+	STORE_CLAIM,	/* take the token and begin an attempt, or say who has it */
+	STORE_SETTLE,	/* the end of one sending: event, answer, and how the attempt ended */
+	STORE_MOVE,	/* an event from a person or the gate: cancel, resolve */
+	STORE_NOTE,	/* record an attempt of operation.id; lazy: durable with a later batch or
+			   within a second. See store_note() */
+	STORE_AMEND,	/* whether an attempt's answer was delivered; lazy. See store_amend() */
+	STORE_TAKE,	/* pick up queued operations that are due, for the dispatcher */
+	STORE_DUE,	/* hand out unknown operations that are due, to the reconciler; they stay
+			   unknown, and are due again after STORE_LEASE_MS */
+	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what
+			   it learned just now */
+	STORE_RELEASE,	/* take the lock away from an operation by force */
+	STORE_LOCKS,	/* locks that are held or waited for */
+	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
+			   and whoever retried it */
+	STORE_LIST,	/* a page, newest first */
+	STORE_PURGE,	/* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
 };
 
@@ -135,18 +135,19 @@ struct store_command {
 	struct rule_facts rules;
 	struct store_request request; /* in: claim; out: a find by id, where one is kept */
 	uint64_t fence;
-	size_t waiting_max; /* claim: queued operations of the dispatcher's; 0: no limit */
-	int64_t plain_retention_ms; /* claim, settle, move: of a failed or cancelled one; 0: as any */
+	size_t waiting_max;	    /* claim: queued operations of the dispatcher's; 0: no limit */
+	int64_t plain_retention_ms; /* claim, settle, move: of a failed or cancelled one; 0: as any
+				     */
 
 	/*
-	 * in: settle, move, postpone: when the gate sees to it next if it then is unknown, or queued
-	 * and the dispatcher's (Unix time; 0: never by itself). INT64_MAX in a postpone: given up.
-	 * A postpone of an unknown one counts as one of its tries. What is lost sight of begins to
-	 * count anew, but for a sending of the reconciler's (settle: attempt.by).
-	 * in: settle, move: `opens` is whose budget a success opens (all zero: none), with the
-	 * amount that its claim recorded. The first that opens one wins.
-	 * out: settle, move, release, claim: some operation has become due, now or later: the
-	 * dispatcher, or the reconciler, looks again.
+	 * in: settle, move, postpone: when the gate sees to it next if it then is unknown, or
+	 * queued and the dispatcher's (Unix time; 0: never by itself). INT64_MAX in a postpone:
+	 * given up. A postpone of an unknown one counts as one of its tries. What is lost sight of
+	 * begins to count anew, but for a sending of the reconciler's (settle: attempt.by). in:
+	 * settle, move: `opens` is whose budget a success opens (all zero: none), with the amount
+	 * that its claim recorded. The first that opens one wins. out: settle, move, release,
+	 * claim: some operation has become due, now or later: the dispatcher, or the reconciler,
+	 * looks again.
 	 */
 	int64_t next_ms;
 	struct hash opens;
@@ -155,8 +156,8 @@ struct store_command {
 	/*
 	 * take: operation.upstream (its name), `limit` (to STORE_ERRANDS_MAX), attempt (as it is
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
-	 * expect one, of their version; each is running then, epoch and attempt its own. One whose version
-	 * has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
+	 * expect one, of their version; each is running then, epoch and attempt its own. One whose
+	 * version has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
 	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
 	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
 	 * would be the caller's: not to be sent, but to be settled.
@@ -165,14 +166,14 @@ struct store_command {
 	size_t errand_count;
 	int64_t due_ms;
 
-	struct store_lock *locks; /* out, locks: `lock_count` (in: limit), held ones first */
+	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
-	struct store_rule_view view;   /* out: find; claims that the rules refused; release */
-	struct operation_id *retries;  /* out, find: operations that name this one as retry_of */
-	size_t retry_count;	       /* STORE_WAITERS_LISTED at most */
-	enum operation_event event; /* settle, move */
-	bool any_epoch;		    /* move: whatever the epoch */
-	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */
+	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
+	struct operation_id *retries; /* out, find: operations that name this one as retry_of */
+	size_t retry_count;	      /* STORE_WAITERS_LISTED at most */
+	enum operation_event event;   /* settle, move */
+	bool any_epoch;		      /* move: whatever the epoch */
+	struct store_answer answer;   /* settle, move: what to keep; status 0: nothing */
 	/* in: claim: the attempt that begins, outcome 0 (it is recorded where the claim is done).
 	 * settle: how attempt `attempt_number` ended: its outcome; the rest has been recorded.
 	 * move, note: one to record; outcome 0: none. amend: `delivered`. */
@@ -193,7 +194,8 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more;			 /* list: older ones may match. purge: more have expired */
+	bool has_more; /* list: older ones may match. locks: there are, or may be, others. purge:
+			  more have expired */
 	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
 					    filter that matches little may hold none and go on */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */

@@ -454,7 +454,7 @@ static struct store_command *locks(struct world *world, size_t limit, const char
 {
 	struct store_command *command = world_command(world, STORE_LOCKS);
 
-	command->lock_count = limit;
+	command->limit = limit;
 	command->filter_account = str_from(account);
 	assert_int_equal(world_do(world, command), 0);
 	return command;
@@ -490,7 +490,10 @@ static void locks_are_listed(void **state)
 	assert_same_id(&list->locks[0].waiters[1], &waiting[1].id);
 	assert_false(list->locks[1].is_held);
 	assert_int_equal(list->locks[1].waiting, 1);
-	assert_int_equal(locks(world, 1, "")->lock_count, 1);
+	assert_false(list->has_more);
+	list = locks(world, 1, "");
+	assert_int_equal(list->lock_count, 1);
+	assert_true(list->has_more);
 	assert_int_equal(locks(world, 10, "acme")->lock_count, 2);
 	assert_int_equal(locks(world, 10, "globex")->lock_count, 0);
 }

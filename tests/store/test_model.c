@@ -606,7 +606,7 @@ static void check_locks(struct model *model)
 	struct store_command *list = world_command(model->world, STORE_LOCKS);
 	size_t wanted = 0;
 
-	list->lock_count = 10;
+	list->limit = 10;
 	expect(model, world_do(model->world, list) == 0, "a list of locks");
 	for (int lock = 0; lock < LOCKS; lock++)
 		wanted += before(model, lock) >= 0;
