@@ -35,11 +35,21 @@ static struct record *next_errand(const struct memory *memory, const struct stor
 	return first;
 }
 
+static int64_t due_of(const struct record *record, int64_t now_ms)
+{
+	const struct store_operation *operation = &record->operation;
+
+	return operation->state == STATE_QUEUED
+		       ? queued_due(operation->due_ms, operation->updated_ms, now_ms)
+		       : operation->due_ms;
+}
+
 bool mem_has_errand(const struct memory *memory, const struct store_command *command)
 {
 	const struct record *record = next_errand(memory, command);
+	int64_t now_ms = env_wall_ms(memory->env);
 
-	return record && record->operation.due_ms <= env_wall_ms(memory->env);
+	return record && due_of(record, now_ms) <= now_ms;
 }
 
 /* One more for the caller, as it is now. */
@@ -144,8 +154,8 @@ static int hand_out(struct memory *memory, struct store_command *command,
 	int r = make_room(command);
 
 	while (r == 0 && (record = next_errand(memory, command))) {
-		command->due_ms = record->operation.due_ms;
-		if (record->operation.due_ms > now_ms || command->errand_count == command->limit)
+		command->due_ms = due_of(record, now_ms);
+		if (command->due_ms > now_ms || command->errand_count == command->limit)
 			return 0;
 		mark = mem_mark(memory);
 		r = one(memory, command, record, now_ms);

@@ -91,6 +91,13 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
 	return is_the_gates ? next_ms : 0;
 }
 
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms)
+{
+	bool was_set_back = changed_ms > time_add(now_ms, CLOCK_SLACK_MS);
+
+	return was_set_back && due_ms > now_ms ? now_ms : due_ms;
+}
+
 int64_t record_retention(const struct store_command *command, enum operation_state state)
 {
 	bool is_plain = state == STATE_FAILED || state == STATE_CANCELLED;

@@ -79,6 +79,13 @@ struct store_attempt attempt_of_claim(const struct store_command *claim,
 /* When the gate sees to a record next, once it is in `next`; see store_command.next_ms. */
 int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_ms);
 
+/*
+ * When a queued one is due that was last changed at `changed_ms`. Where that is yet to come, the
+ * clock has been set back: when it was to be due says nothing, and it is now.
+ */
+enum { CLOCK_SLACK_MS = 1000 };
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms);
+
 /* How long one that ends as `state` is kept. */
 int64_t record_retention(const struct store_command *command, enum operation_state state);
 

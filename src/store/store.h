@@ -155,7 +155,8 @@ struct store_command {
 	 * take: operation.upstream (its name), `limit` (to STORE_ERRANDS_MAX), attempt (as it is
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
 	 * expect one, of their version; each is running then, epoch and attempt its own. One whose version
-	 * has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
+	 * has moved is cancelled by the way, with a reason. One whose last change is in the future
+	 * is due whatever it says: the clock has been set back. due: operation.upstream, limit.
 	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
 	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
 	 * would be the caller's: not to be sent, but to be settled.
