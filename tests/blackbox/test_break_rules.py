@@ -5,6 +5,7 @@ One service, five actions, many commands, each under two tokens. A blow falls in
 each round; then everything is brought to its end as people would, and counted.
 """
 import collections
+import json
 import random
 import threading
 import time
@@ -48,6 +49,7 @@ class Service:
     def __init__(self, dice):
         self.dice, self.lock, self.is_kind = dice, threading.Lock(), True
         self.effects, self.inside, self.met, self.fences = [], collections.Counter(), [], {}
+        self.keys = set()
         self.upstream = Upstream()
         self.upstream.default = behaviour(lambda ex: self.act(ex))
 
@@ -226,14 +228,15 @@ def check_budgets(town, service):
     town.told.pop('ask', None)
 
 
-def rounds(start_gate, tmp_path, seed, count, blow, machine=None):
+def rounds(start_gate, tmp_path, seed, count, blow, machine=None, service=Service, town=Town,
+           rules=actions):
     dice = random.Random(seed)
-    service = Service(dice)
+    service = service(dice)
     options = {'data': tmp_path / 'data', 'env': machine.env} if machine else {}
     try:
-        gate = start_gate(config=ruled(service.upstream, actions(), limits={'drain_timeout': '1s'}, outbox={
+        gate = start_gate(config=ruled(service.upstream, rules(), limits={'drain_timeout': '1s'}, outbox={
             'first_pause': '20ms', 'max_pause': '100ms', 'attempts': 1000}), **options)
-        town = Town(gate, dice, machine)
+        town = town(gate, dice, machine)
         for round in range(count):
             service.is_kind = True
             tokens = town.fill(round)
@@ -262,6 +265,124 @@ def test_many_kills(start_gate, tmp_path):
     rounds(start_gate, tmp_path, 2, 60, kill)
 
 
+def step(town, dice):
+    """The clock is set hours ahead and hours back, and the gate killed meanwhile."""
+    for _ in range(dice.randrange(1, 5)):
+        time.sleep(dice.random() * 0.1)
+        town.machine.clock_ms = dice.choice([0, 1, -1, 2, -2, 5, -5]) * 3600 * 1000
+    if dice.random() < 0.5:
+        town.gate.kill9()
+    time.sleep(dice.random() * 0.2)
+    town.machine.clock_ms = dice.choice([0, town.machine.clock_ms])
+    town.bring_up()
+
+
+@needs_machine
+def test_a_clock_that_steps(start_gate, tmp_path):
+    # Shows the same where the wall clock is set ahead and back.
+    rounds(start_gate, tmp_path, 7, 3, step, Machine(tmp_path, tmp_path / 'data'))
+
+
+def test_a_long_line_outlives_kills(start_gate, upstream, tmp_path):
+    # Shows that hundreds that wait for one lock are sent each once, in the order of their claims, by
+    # gates that are killed again and again.
+    dice, service = random.Random(8), Service(random.Random(8))
+    gate = start_gate(config=ruled(service.upstream, actions()))
+    town = Town(gate, dice)
+    try:
+        for n in range(250):
+            town.add('jobs', f'job{n}', env='one')
+            assert town.post(f'job{n}~a').status == 202
+        for _ in range(4):
+            time.sleep(0.05 + dice.random() * 0.1)
+            gate.kill9()
+            gate.restart()
+            unknown = operations(gate, ACCOUNT, state='unknown')
+            assert len(unknown) <= 1, 'one at a time'
+            eventually(service.is_empty)
+            for each in unknown:
+                town.push(service, each)
+        town.end(service)
+        check(town, service)
+        assert len(service.effects) == 250
+    finally:
+        service.upstream.stop()
+
+
+def findable():
+    """Actions whose operations the gate brings to an end by itself, whatever happens to them."""
+    name = {'name': needed(), 'env': needed()}
+    lock = {'on': ['env'], 'held': 'queue', 'fencing': 'X-Fence'}
+    probe = {'get': '/v1/find?name={name}', 'found': {'status': 200, 'at': '/data/0', 'as': 201},
+             'absent': {'status': 200, 'empty': '/data'}, 'settle': '300ms', 'every': '100ms'}
+    return {
+        'keyed.create': {'route': 'POST /v1/keyed', 'fields': name, 'unique': {'by': ['name']},
+                         'lock': {**lock, 'resource': 'keyed'}, 'dispatch': 'outbox',
+                         'downstream_key': 'Idempotency-Key'},
+        'asked.create': {'route': 'POST /v1/asked', 'fields': name, 'unique': {'by': ['name']},
+                         'lock': {**lock, 'resource': 'asked'}, 'probe': probe},
+        'both.create': {'route': 'POST /v1/both', 'fields': name, 'unique': {'by': ['name']},
+                        'lock': {**lock, 'resource': 'both'}, 'probe': probe,
+                        'downstream_key': 'Idempotency-Key'},
+    }
+
+
+class Telling(Service):
+    """Honours keys, and can be asked what it has done."""
+
+    def enter(self, place, seen):
+        """The same one may come again while it is inside; nobody else may."""
+        body, fence = seen.json(), int(seen.get('X-Fence'))
+        others = [name for name, count in self.inside.items() if count and name[:2] == place
+                  and name[2] != body['name']]
+        last, whose = self.fences.get(place, (0, None))
+        if others or fence < last or fence == last and whose != body['name']:
+            self.met.append((place, fence, last, others))
+        self.fences[place] = max((fence, body['name']), (last, whose))
+        self.inside[(*place, body['name'])] += 1
+
+    def act(self, ex):
+        if ex.request.path == '/v1/find':
+            name = ex.request.target.rpartition('=')[2]
+            found = [{'id': n} for n in self.names() if n == name]
+            ex.answer(200, MEDIA, json.dumps({'data': found}).encode())
+        else:
+            self.write(ex, ex.request.json(), ex.request.path.rpartition('/')[2])
+
+    def write(self, ex, body, kind):
+        place, key = (kind, body['env']), ex.request.get('Idempotency-Key')
+        with self.lock:
+            self.enter(place, ex.request)
+            what = 'done' if self.is_kind else self.dice.choice(['done'] * 3 + ['not sent', 'lost', 'gone'])
+            pause = self.dice.random() * 0.006
+        ex.wait(pause)
+        with self.lock:
+            if what in ('done', 'lost') and not (kind != 'asked' and key in self.keys):
+                self.effects.append((kind, body))
+                self.keys.add(key)
+            self.inside[(*place, body['name'])] -= 1
+        if what in ('lost', 'gone'):
+            ex.close()
+        else:
+            ex.answer(201 if what == 'done' else 503, MEDIA, b'{"id": "%s"}' % body['name'].encode())
+
+
+class Waiting(Town):
+    def fill(self, round):
+        for n in range(6):
+            for kind in ('keyed', 'asked', 'both'):
+                self.add(kind, f'{kind}{round}.{n}', env=f'e{round % 2}')
+        tokens = [f'{name}~{side}' for name in self.commands for side in 'ab' if f'd{round}.' in name
+                  or f'h{round}.' in name]
+        self.dice.shuffle(tokens)
+        return tokens
+
+    def push(self, service, each):
+        """Nobody does anything, but for callers who come back."""
+        if each['state'] == 'queued' and not each['dispatched']:
+            self.post(each['token'])
+
+
 BLOWS = [('error', EIO), ('error', ENOSPC), ('no_sync', EIO), ('short', 0), ('kill', 0), ('killed', 0),
          ('torn', 0)]
 
@@ -287,3 +408,20 @@ def test_a_disk_that_fails(start_gate, tmp_path):
 def test_a_disk_that_fails_often(start_gate, tmp_path):
     # Shows the same many times more.
     rounds(start_gate, tmp_path, 4, 80, strike, Machine(tmp_path, tmp_path / 'data'))
+
+
+FINDABLE = {'service': Telling, 'town': Waiting, 'rules': findable}
+
+
+@needs_machine
+def test_what_the_gate_can_find_out_ends_by_itself(start_gate, tmp_path):
+    # Shows that with a service that knows a key, or can be asked, each comes to its end with nobody
+    # deciding anything, once, one at a time, over kills and a disk that fails.
+    rounds(start_gate, tmp_path, 5, 3, strike, Machine(tmp_path, tmp_path / 'data'), **FINDABLE)
+
+
+@needs_machine
+@pytest.mark.long
+def test_what_the_gate_can_find_out_often(start_gate, tmp_path):
+    # Shows the same many times more.
+    rounds(start_gate, tmp_path, 6, 40, strike, Machine(tmp_path, tmp_path / 'data'), **FINDABLE)
