@@ -16,7 +16,10 @@
 
 #include <stdio.h>
 
-enum { ROUNDS_MAX = 16 }; /* of one take, each over STORE_ERRANDS_MAX operations at most */
+enum {
+	ROUNDS_MAX = 16, /* of one take, each over STORE_ERRANDS_MAX operations at most */
+	CANCELLED_MAX = 2 * STORE_ERRANDS_MAX, /* a round is begun while half of it is free */
+};
 
 /* 1: it is an errand; 0: it is none; < 0. */
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
@@ -173,6 +176,12 @@ static int make_round(struct ledger *ledger, struct store_command *command, erra
 	return r < 0 ? r : 0;
 }
 
+static bool may_go_on(const struct store_command *command)
+{
+	return command->errand_count < command->limit &&
+	       command->cancelled_count + STORE_ERRANDS_MAX <= CANCELLED_MAX;
+}
+
 /*
  * Round after round, since one that is cancelled gives its turn to the next; as many as there is
  * memory for, the rest is still due.
@@ -182,13 +191,14 @@ static int make_errands(struct ledger *ledger, struct store_command *command, er
 	size_t seen = 1, all = 0;
 	int r = 0;
 
-	command->errand_count = 0;
+	command->errand_count = command->cancelled_count = 0;
 	command->makes_due = false;
 	command->errands = arena_zalloc(command->mem, command->limit * sizeof(*command->errands));
-	if (!command->errands)
+	command->cancelled =
+		arena_zalloc(command->mem, CANCELLED_MAX * sizeof(*command->cancelled));
+	if (!command->errands || !command->cancelled)
 		return FAIL_MEMORY;
-	for (int i = 0; i < ROUNDS_MAX && r == 0 && seen && command->errand_count < command->limit;
-	     i++) {
+	for (int i = 0; i < ROUNDS_MAX && r == 0 && seen && may_go_on(command); i++) {
 		r = make_round(ledger, command, make, &seen);
 		all += seen;
 	}
@@ -255,6 +265,7 @@ static int cancel_outdated(struct ledger *ledger, struct store_command *command,
 	record->due_ms = 0;
 	record->reason = str_from(reason);
 	record->decided_by = STR("gate");
+	command->cancelled[command->cancelled_count++] = record->id;
 	return change_state(ledger, command, record, rule, now_ms);
 }
 

@@ -164,6 +164,9 @@ struct store_command {
 	struct store_errand *errands;
 	size_t errand_count;
 	int64_t due_ms;
+	struct operation_id *cancelled; /* out, take: whose version had moved; when there are many,
+					   the others of them are due still */
+	size_t cancelled_count;
 
 	struct store_lock *locks; /* out, locks: `lock_count` (in: limit), held ones first */
 	size_t lock_count;

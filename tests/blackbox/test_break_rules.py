@@ -168,7 +168,7 @@ class Town:
             for each in left:
                 self.push(service, each)
             return not left
-        eventually(is_over, 30, 'the end of all')
+        eventually(is_over, 100, 'the end of all')    # STORE_LEASE_MS is a minute
 
     def push(self, service, each):
         name = each['token'].rpartition('~')[0]
