@@ -309,6 +309,43 @@ def test_a_long_line_outlives_kills(start_gate, upstream, tmp_path):
         service.upstream.stop()
 
 
+def without_memory(start_gate, tmp_path, places):
+    machine = Machine(tmp_path, tmp_path / 'data')
+    service = Service(random.Random(9))
+    gate = start_gate(config=ruled(service.upstream, actions(), outbox={'first_pause': '20ms', 'max_pause': '50ms'}),
+                      data=tmp_path / 'data', env=machine.env)
+    town = Town(gate, random.Random(9), machine)
+    try:
+        for nth in places:
+            town.add('jobs', f'job{nth}', env='one')
+            town.add('deployments', f'deploy{nth}', env='one')
+            machine.fail_allocation(nth)
+            for kind in ('job', 'deploy'):
+                town.post(f'{kind}{nth}~a')
+            town.bring_up()
+            for kind in ('job', 'deploy'):
+                eventually(lambda: (r := town.post(f'{kind}{nth}~a')) and r.status in (201, 202, 409), what=f'{nth}')
+        town.end(service)
+        check(town, service)
+        assert len(service.effects) == 2 * len(places)
+    finally:
+        service.upstream.stop()
+
+
+@needs_machine
+def test_no_memory(start_gate, tmp_path):
+    # Shows that an allocation that fails, wherever on the way of what the gate sends by itself,
+    # loses nothing, holds up nobody and makes nothing twice.
+    without_memory(start_gate, tmp_path, range(1, 300, 9))
+
+
+@needs_machine
+@pytest.mark.long
+def test_no_memory_at_all_places(start_gate, tmp_path):
+    # Shows the same for every allocation.
+    without_memory(start_gate, tmp_path, range(1, 500))
+
+
 def findable():
     """Actions whose operations the gate brings to an end by itself, whatever happens to them."""
     name = {'name': needed(), 'env': needed()}
