@@ -132,12 +132,20 @@ static int64_t nearer(int64_t ms, int64_t due_ms, int64_t now_ms)
 	return due_ms > now_ms ? due_ms - now_ms : 0;
 }
 
+void background_see_clock(struct background *background)
+{
+	const struct env *env = background->gate->env;
+
+	steps_see(&background->steps, env_wall_ms(env), env_monotonic_ms(env));
+}
+
 /* By the wall clock, which may step; so never for long. */
 void lane_wait(struct lane *lane)
 {
 	struct loop *loop = &lane->background->station.loop;
 	int64_t now_ms = background_wall_ms(lane->background), ms = BACKGROUND_LOOK_MS;
 
+	background_see_clock(lane->background);
 	if (lane->background->is_draining || !lane->is_declared) {
 		loop_timer_cancel(&lane->timer);
 		return;

@@ -10,6 +10,7 @@
 
 #include "gate/background.h"
 #include "gate/plan.h"
+#include "gate/steps.h"
 
 #define BACKGROUND_MEMORY                                                                          \
 	((size_t)1 << 30) /* of one answer of the store: what it holds was bounded                 \
@@ -59,11 +60,12 @@ struct background {
 	struct generations generations;
 	struct metrics metrics;
 	struct list lanes;
-	struct list tries; /* of the reconciler: at most one an operation */
-	unsigned finds;	   /* of them, those that have no lane yet */
-	unsigned commands; /* looks into the store, under way */
-	unsigned warnings; /* that were written since the last reload */
-	bool is_listing;   /* those that nobody would see to: stranded.c */
+	struct list tries;  /* of the reconciler: at most one an operation */
+	unsigned finds;	    /* of them, those that have no lane yet */
+	unsigned commands;  /* looks into the store, under way */
+	unsigned warnings;  /* that were written since the last reload */
+	struct steps steps; /* of the wall clock */
+	bool is_listing;    /* those that nobody would see to: stranded.c */
 	bool has_loop, is_running;
 
 	/* wishes, filled by any thread */
@@ -111,6 +113,9 @@ static inline int64_t background_wall_ms(const struct background *background)
 {
 	return env_wall_ms(background->gate->env);
 }
+
+/* See whether the wall clock has stepped. */
+void background_see_clock(struct background *background);
 
 static inline uint32_t background_random(const struct background *background)
 {

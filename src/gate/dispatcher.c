@@ -204,7 +204,10 @@ static void dispatch_begin(struct haul *haul, struct dispatch *dispatch,
 static void begin_all(struct haul *haul, bool is_doubt)
 {
 	struct store_command *command = &haul->command;
+	struct gate *gate = haul->lane->background->gate;
 
+	for (size_t i = 0; i < command->cancelled_count; i++)
+		waiting_call(&gate->waiting, &command->cancelled[i]);
 	for (size_t i = 0; i < command->errand_count; i++)
 		dispatch_begin(haul, &haul->dispatches[i], &command->errands[i], is_doubt);
 }

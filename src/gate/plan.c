@@ -47,8 +47,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)
 {
-	*out_from_ms =
-		time_add(facts->operation->updated_ms, facts->policy->action->probe.settle_ms);
+	*out_from_ms = time_add(time_add(facts->operation->updated_ms, facts->gained_ms),
+				facts->policy->action->probe.settle_ms);
 	return asked_ms >= *out_from_ms;
 }
 
@@ -59,7 +59,8 @@ static void rhythm(const struct plan_facts *facts, int64_t *out_every_ms, int64_
 		const struct rule_inquiry *probe = &facts->policy->action->probe;
 
 		*out_every_ms = probe->every_ms;
-		*out_end_ms = time_add(facts->operation->updated_ms, probe->give_up_ms);
+		*out_end_ms = time_add(time_add(facts->operation->updated_ms, facts->gained_ms),
+				       probe->give_up_ms);
 		return;
 	}
 	/* Each sending makes it unknown anew: counted from there, it would never end. */

@@ -23,6 +23,8 @@ struct plan_facts {
 	const struct store_operation *operation;
 	const struct store_request *request; /* what is kept of it */
 	int64_t now_ms;			     /* Unix time */
+	int64_t gained_ms; /* of that, what the clock was set forward by since the operation became
+			      unknown: time that has not passed */
 };
 
 enum plan_step {

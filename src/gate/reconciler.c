@@ -308,11 +308,16 @@ static void found(struct store_command *command)
 
 static struct plan_facts facts_of(const struct try *try)
 {
+	const struct store_operation *operation = &try->found.operation;
+	struct background *background = try->background;
+
+	background_see_clock(background);
 	return (struct plan_facts){
 		.policy = &try->policy,
-		.operation = &try->found.operation,
+		.operation = operation,
 		.request = &try->found.request,
-		.now_ms = background_wall_ms(try->background),
+		.now_ms = background_wall_ms(background),
+		.gained_ms = steps_since(&background->steps, operation->updated_ms),
 	};
 }
 

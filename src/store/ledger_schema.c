@@ -111,15 +111,20 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " WHERE op = ?1 AND due <> 9223372036854775807",
 	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = ?2"
 			       " WHERE op = ?1 AND due = 9223372036854775807",
-	[SQL_QUEUED_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-			   " AND due <> 0 AND due > 0 AND due <= ?2 ORDER BY due, op LIMIT ?3",
-	[SQL_UNKNOWN_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-			    " AND due <> 0 AND due < 0 AND due >= -?2 ORDER BY due DESC LIMIT ?3",
-	[SQL_QUEUED_NEXT] = "SELECT due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+	[SQL_QUEUED_DUE] =
+		"SELECT op, due, updated_ms FROM operation INDEXED BY operation_due"
+		" WHERE upstream = ?1 AND due <> 0 AND due > 0 AND due < 9223372036854775807"
+		" ORDER BY due, op LIMIT ?2",
+	[SQL_UNKNOWN_DUE] =
+		"SELECT op, -due, 0 FROM operation INDEXED BY operation_due"
+		" WHERE upstream = ?1 AND due <> 0 AND due < 0 AND due > -9223372036854775807"
+		" ORDER BY due DESC LIMIT ?2",
+	[SQL_QUEUED_NEXT] = "SELECT due, updated_ms FROM operation INDEXED BY operation_due"
+			    " WHERE upstream = ?1"
 			    " AND due <> 0 AND due > 0 AND due < 9223372036854775807"
 			    " ORDER BY due LIMIT 1",
 	[SQL_UNKNOWN_NEXT] =
-		"SELECT -due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+		"SELECT -due, 0 FROM operation INDEXED BY operation_due WHERE upstream = ?1"
 		" AND due <> 0 AND due < 0 AND due > -9223372036854775807"
 		" ORDER BY due DESC LIMIT 1",
 	[SQL_OPERATION_RETRIES] = "SELECT o.op, o.random FROM rule r INDEXED BY rule_retries"

@@ -77,7 +77,7 @@ static int move_copy(const struct memory *memory, const struct record *record,
 		     struct store_operation *next)
 {
 	struct record *before = NULL;
-	int r = record_move(next, command, now_ms);
+	int r = record_move(next, command, record->identity_until_ms, now_ms);
 
 	if (r != 0)
 		return r;

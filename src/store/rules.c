@@ -91,12 +91,22 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
 	return is_the_gates ? next_ms : 0;
 }
 
-int64_t record_retention(const struct store_command *command, enum operation_state state)
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms)
+{
+	bool was_set_back = changed_ms > time_add(now_ms, CLOCK_SLACK_MS);
+
+	return was_set_back && due_ms > now_ms ? now_ms : due_ms;
+}
+
+int64_t record_expiry(const struct store_command *command, enum operation_state state,
+		      int64_t taken_until_ms, int64_t now_ms)
 {
 	bool is_plain = state == STATE_FAILED || state == STATE_CANCELLED;
+	int64_t until_ms = time_add(now_ms, is_plain && command->plain_retention_ms
+						    ? command->plain_retention_ms
+						    : command->retention_ms);
 
-	return is_plain && command->plain_retention_ms ? command->plain_retention_ms
-						       : command->retention_ms;
+	return is_plain || until_ms > taken_until_ms ? until_ms : taken_until_ms;
 }
 
 bool record_tries_anew(const struct store_command *command, enum operation_state next)
@@ -123,7 +133,8 @@ static void replace_if_given(struct str *text, struct str given)
 		*text = given;
 }
 
-int record_move(struct store_operation *record, const struct store_command *command, int64_t now_ms)
+int record_move(struct store_operation *record, const struct store_command *command,
+		int64_t taken_until_ms, int64_t now_ms)
 {
 	const struct store_operation *given = &command->operation;
 	bool any_epoch = command->kind == STORE_MOVE && command->any_epoch;
@@ -145,7 +156,7 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	record->due_ms = record_due(record->is_dispatched, next, command->next_ms);
 	record->updated_ms = now_ms;
 	if (operation_is_terminal(next))
-		record->expires_ms = time_add(now_ms, record_retention(command, next));
+		record->expires_ms = record_expiry(command, next, taken_until_ms, now_ms);
 	replace_if_given(&record->reference, given->reference);
 	replace_if_given(&record->resource, given->resource);
 	replace_if_given(&record->reason, given->reason);

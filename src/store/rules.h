@@ -26,10 +26,11 @@ bool claim_may_retry(const struct store_operation *record);
 
 /*
  * Move `record` by a settle or move command: state, epoch, times, and what the command
- * says about it. 0, or STORE_LOST and `record` is as it was.
+ * says about it. Its identity is taken until `taken_until_ms` (0: it has none). 0, or STORE_LOST
+ * and `record` is as it was.
  */
 int record_move(struct store_operation *record, const struct store_command *command,
-		int64_t now_ms);
+		int64_t taken_until_ms, int64_t now_ms);
 
 /*
  * The epoch of the next pick-up of `record`. `doubts` is how many commits of this process have
@@ -79,8 +80,19 @@ struct store_attempt attempt_of_claim(const struct store_command *claim,
 /* When the gate sees to a record next, once it is in `next`; see store_command.next_ms. */
 int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_ms);
 
-/* How long one that ends as `state` is kept. */
-int64_t record_retention(const struct store_command *command, enum operation_state state);
+/*
+ * When a queued one is due that was last changed at `changed_ms`. Where that is yet to come, the
+ * clock has been set back: when it was to be due says nothing, and it is now.
+ */
+enum { CLOCK_SLACK_MS = 1000 };
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms);
+
+/*
+ * How long a record is kept that ends in `state`: as `command` says, and a success at least as long
+ * as its claim has taken the identity for, whatever the settings are by now.
+ */
+int64_t record_expiry(const struct store_command *command, enum operation_state state,
+		      int64_t taken_until_ms, int64_t now_ms);
 
 /* Do its tries begin to count anew where `command` leads to `next`? They go on while it is sent
  * again and again, and while the reconciler asks and sends in turns. */

@@ -157,14 +157,18 @@ struct store_command {
 	 * take: operation.upstream (its name), `limit` (to STORE_ERRANDS_MAX), attempt (as it is
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
 	 * expect one, of their version; each is running then, epoch and attempt its own. One whose
-	 * version has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
-	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
-	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
-	 * would be the caller's: not to be sent, but to be settled.
+	 * version has moved is cancelled by the way, with a reason. One whose last change is in the
+	 * future is due whatever it says: the clock has been set back. due: operation.upstream,
+	 * limit. out: `errands`, with requests; due_ms: when the next one is (0: none is known). A
+	 * take that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation,
+	 * that would be the caller's: not to be sent, but to be settled.
 	 */
 	struct store_errand *errands;
 	size_t errand_count;
 	int64_t due_ms;
+	struct operation_id *cancelled; /* out, take: whose version had moved; when there are many,
+					   the others of them are due still */
+	size_t cancelled_count;
 
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;

@@ -325,6 +325,19 @@ def test_a_version_that_moved_while_it_waited(gate, upstream, deploy, queueing):
     assert upstream.effects(queueing) == 2
 
 
+def test_who_waits_is_told_at_once_that_the_version_moved(gate, upstream, deploy, queueing):
+    # Shows that one which is cancelled when its turn comes keeps nobody waiting any longer.
+    holder = Held(deploy, upstream, queueing)
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(deploy(queueing, 'b', wait=30, version=0)))
+    waiting.start()
+    eventually(lambda: operations(gate, deploy.account, state='queued'))
+    holder.release()
+    waiting.join(8)
+    assert answers and answers[0].slug == 'operation-cancelled', answers
+    waiting.join(30)
+
+
 def test_the_fencing_number(gate, upstream, deploy, refusing):
     # Shows that every sending has a number of its own in the header that is named, never the client's.
     upstream.plan(refusing, answer(503, works=False))

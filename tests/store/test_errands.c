@@ -158,6 +158,27 @@ static void not_sent_is_due_again(void **state)
 	}
 }
 
+/* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
+static void a_clock_that_is_set_back(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation sent;
+	struct store_command *take;
+
+	ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	sent = ruled_taken(world, 10)->errands[0].operation;
+	ruled_settled_until(world, &sent, EVENT_NOT_SENT, 500);
+	world->now_ms -= 1000;
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 0);
+	world->now_ms -= 365 * (int64_t)DAY_MS;
+	take = ruled_taken(world, 10);
+	assert_int_equal(take->errand_count, 1);
+	assert_same_id(&take->errands[0].operation.id, &sent.id);
+	ruled_settled_until(world, &take->errands[0].operation, EVENT_NOT_SENT, 500);
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 0);
+	assert_int_equal(ruled_taken(world, 10)->due_ms, world->now_ms + 500);
+}
+
 /* A caller's own one that was not sent is not the gate's to see to, whatever the time it says. */
 static void callers_own_is_never_due(void **state)
 {
@@ -565,6 +586,7 @@ int main(void)
 		WORLD_BOTH(errands_are_their_upstreams),
 		WORLD_BOTH(taking_is_bounded_and_in_order),
 		WORLD_BOTH(not_sent_is_due_again),
+		WORLD_BOTH(a_clock_that_is_set_back),
 		WORLD_BOTH(callers_own_is_never_due),
 		WORLD_BOTH(nobody_picks_up_the_dispatchers),
 		WORLD_BOTH(waiting_is_bounded),

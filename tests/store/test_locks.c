@@ -289,6 +289,8 @@ static void moved_version_cancels_who_waits(void **state)
 	second = ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, "w2"), 'x'), 1));
 	ruled_settled(world, &holder, EVENT_SUCCEEDED);
 	take = ruled_taken(world, 10);
+	assert_int_equal(take->cancelled_count, 1);
+	assert_same_id(&take->cancelled[0], &first.id);
 	for (int i = 0; take->errand_count == 0 && i < 2; i++)
 		take = ruled_taken(world, 10); /* it may come with the next take */
 	assert_int_equal(take->errand_count, 1);
@@ -298,6 +300,33 @@ static void moved_version_cancels_who_waits(void **state)
 	assert_true(find->operation.reason.len > 0);
 	assert_int_equal(find->operation.attempts, 1);
 	assert_int_equal(find->operation.expires_ms, world->now_ms + DAY_MS);
+}
+
+/* However long the line of those whose version has moved, the end of it gets its turn. */
+static void many_whose_version_moved(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation last;
+	struct store_command *take;
+	size_t cancelled = 0;
+	char token[16];
+
+	for (int i = 0; i < 150; i++) {
+		snprintf(token, sizeof(token), "w%d", i);
+		ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, token), 'x'), 0));
+	}
+	last = ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, "last"), 'x'), 1));
+	ruled_settled(world, &holder, EVENT_SUCCEEDED);
+	for (int i = 0; i < 150; i++) {
+		take = ruled_taken(world, 10);
+		cancelled += take->cancelled_count;
+		if (take->errand_count)
+			break;
+		assert_int_equal(take->due_ms, world->now_ms);
+	}
+	assert_int_equal(cancelled, 150);
+	assert_same_id(&take->errands[0].operation.id, &last.id);
 }
 
 static struct store_command *force(struct world *world, const struct store_operation *operation)
@@ -556,6 +585,7 @@ int main(void)
 		WORLD_BOTH(cancelled_one_leaves_the_line),
 		WORLD_BOTH(past_version_does_not_wait),
 		WORLD_BOTH(moved_version_cancels_who_waits),
+		WORLD_BOTH(many_whose_version_moved),
 		WORLD_BOTH(lock_is_taken_away_by_force),
 		WORLD_BOTH(who_lost_the_lock_frees_it_for_nobody),
 		WORLD_BOTH(sent_again_under_its_lock),

@@ -164,6 +164,18 @@ static void an_absence_counts_once_it_is_late_enough(void **state)
 	assert_int_equal(from_ms, NOW - 50000);
 }
 
+/* Time that has not passed, since the clock was set forward, is not waited for the less. */
+static void an_absence_counts_by_time_that_has_passed(void **state)
+{
+	struct world *world = *state;
+	int64_t from_ms = 0;
+
+	give_probe(world);
+	world->facts.gained_ms = 55000;
+	assert_false(plan_absence_counts(&world->facts, NOW, &from_ms));
+	assert_int_equal(from_ms, NOW + 5000);
+}
+
 static void pauses_double_up_to_ten_minutes(void **state)
 {
 	static const int64_t pauses_ms[] = {5000,  5000,   10000,  20000,  40000,
@@ -308,6 +320,7 @@ int main(void)
 		TEST(without_its_request_nothing_is_sent),
 		TEST(a_natural_one_may_always_be_sent_again),
 		TEST(an_absence_counts_once_it_is_late_enough),
+		TEST(an_absence_counts_by_time_that_has_passed),
 		TEST(pauses_double_up_to_ten_minutes),
 		TEST(the_last_question_is_when_the_time_is_over),
 		TEST(sending_again_ends_too),
