@@ -108,6 +108,11 @@ bool record_tries_anew(const struct store_command *command, enum operation_state
 
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms)
 {
+bool record_says_anew(const struct store_command *command, enum operation_state next)
+{
+	return command->kind == STORE_SETTLE && next != STATE_QUEUED;
+}
+
 	record->epoch = claim_epoch(record, doubts);
 	record->state = STATE_RUNNING;
 	record->tries++;
@@ -148,6 +153,8 @@ int record_move(struct store_operation *record, const struct store_command *comm
 		record->expires_ms = time_add(now_ms, record_retention(command, next));
 	replace_if_given(&record->reference, given->reference);
 	replace_if_given(&record->resource, given->resource);
+	if (record_says_anew(command, next))
+		record->reason = record->decided_by = STR("");
 	replace_if_given(&record->reason, given->reason);
 	replace_if_given(&record->decided_by, given->decided_by);
 	return 0;

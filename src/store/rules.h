@@ -86,6 +86,10 @@ int64_t record_retention(const struct store_command *command, enum operation_sta
  * again and again, and while the reconciler asks and sends in turns. */
 bool record_tries_anew(const struct store_command *command, enum operation_state next);
 
+/* Is the reason of one that `command` leads to `next`, and who decided, what the command says and
+ * nothing else? So where a sending has come to something: what was known before it is over then. */
+bool record_says_anew(const struct store_command *command, enum operation_state next);
+
 /* Picked up for sending: state, epoch, tries and times. `doubts` as for claim_epoch(). */
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms);
 

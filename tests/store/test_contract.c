@@ -303,6 +303,65 @@ static void moves_by_a_person(void **state)
 
 static void sent_again_is_a_new_epoch(void **state)
 {
+/* Settled unknown, and by a person put back into the queue for reasons of its own; then sent. */
+static struct store_command *sent_after_all(struct world *world, enum operation_event event,
+					    struct str reason)
+{
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *move, *settle;
+
+	world_do(world, claim);
+	world_do(world, world_settle(world, &claim->operation, EVENT_LOST_SIGHT));
+	move = world_command(world, STORE_MOVE);
+	move->operation.id = claim->operation.id;
+	move->operation.reference = STR("T-7");
+	move->operation.resource = STR("/v1/tickets/7");
+	move->operation.reason = STR("not there");
+	move->operation.decided_by = STR("olga");
+	move->event = EVENT_FOUND_NOT_DONE;
+	move->any_epoch = true;
+	assert_int_equal(world_do(world, move), 0);
+	claim = world_claim(world, "acme", "t1", 'a');
+	claim->may_pick_up = true;
+	assert_int_equal(world_do(world, claim), 0);
+	assert_true(claim->did_pick_up);
+	settle = world_settle(world, &claim->operation, event);
+	settle->operation.reason = reason;
+	assert_int_equal(world_do(world, settle), 0);
+	return world_find_token(world, "acme", "t1");
+}
+
+/* Why it once was put back, and by whom, is no longer true of one that was sent and answered. */
+static void an_answer_says_anew_why_and_by_whom(void **state)
+{
+	struct store_command *find = sent_after_all(world_of(state), EVENT_SUCCEEDED, STR(""));
+
+	assert_int_equal(find->operation.state, STATE_COMPLETED);
+	assert_str(find->operation.reason, "");
+	assert_str(find->operation.decided_by, "");
+	assert_str(find->operation.reference, "T-7");
+	assert_str(find->operation.resource, "/v1/tickets/7");
+}
+
+static void lost_sight_says_anew_why_and_by_whom(void **state)
+{
+	struct store_command *find =
+		sent_after_all(world_of(state), EVENT_LOST_SIGHT, STR("no answer in time"));
+
+	assert_int_equal(find->operation.state, STATE_UNKNOWN);
+	assert_str(find->operation.reason, "no answer in time");
+	assert_str(find->operation.decided_by, "");
+}
+
+/* That a sending did not arrive decides nothing: why it is queued is what it was. */
+static void what_was_not_sent_keeps_its_reason(void **state)
+{
+	struct store_command *find = sent_after_all(world_of(state), EVENT_NOT_SENT, STR(""));
+
+	assert_int_equal(find->operation.state, STATE_QUEUED);
+	assert_str(find->operation.reason, "not there");
+	assert_str(find->operation.decided_by, "olga");
+}
+
 	struct world *world = world_of(state);
 	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *move;
 
@@ -706,3 +765,6 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
+		WORLD_BOTH(an_answer_says_anew_why_and_by_whom),
+		WORLD_BOTH(lost_sight_says_anew_why_and_by_whom),
+		WORLD_BOTH(what_was_not_sent_keeps_its_reason),
