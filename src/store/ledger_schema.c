@@ -84,7 +84,7 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 	"opens, opens_currency, budget_ms, sent_ms "
 
 /* A candidate for a list: what filters look at. */
-#define CANDIDATE "o.op, o.account, o.token, o.state "
+#define CANDIDATE "o.op, o.account, o.token, o.state, o.reference, o.random "
 
 const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",

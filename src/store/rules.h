@@ -108,4 +108,8 @@ int64_t time_add(int64_t a_ms, int64_t b_ms);
  */
 int record_postpone(struct store_operation *record, const struct store_command *command);
 
+/* Is `wanted` what the service calls the effect, or the key under which the gate sends it there?
+ * Nothing wanted is true of any. */
+bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted);
+
 #endif

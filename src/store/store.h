@@ -187,6 +187,7 @@ struct store_command {
 
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
+	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
 	size_t limit;		    /* operations wanted, 1 to STORE_LIST_MAX */

@@ -58,6 +58,16 @@ def test_list_by_state(gate, upstream, path, token):
     assert unknown in listed and known not in listed
 
 
+def test_list_by_reference(gate, upstream, path, token):
+    # Shows that what the service calls an effect leads to its operation.
+    upstream.plan(path, drop())
+    id = gate.post(path, token).operation
+    gate.post(path + '-2', token + '-2')
+    assert op(gate, 'resolve', id, '--happened', '--why', 'seen', '--reference', f'o {token}').returncode == 0
+    assert [o['id'] for o in op_json(gate, 'list', '--reference', f'o {token}')['operations']] == [id]
+    assert op_json(gate, 'list', '--reference', f'no {token}')['operations'] == []
+
+
 def test_show(gate, path, token):
     # Shows one operation with its state, request and attempts.
     id = gate.post(path, token).operation

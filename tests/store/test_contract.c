@@ -4,6 +4,8 @@
  */
 #include "world.h"
 
+#include "core/downstream_key.h"
+
 #include <stdio.h>
 
 static struct store_command *purge(struct world *world, int64_t tombstone_ms)
@@ -301,8 +303,6 @@ static void moves_by_a_person(void **state)
 	assert_int_equal(move->operation.expires_ms, world->now_ms + DAY_MS);
 }
 
-static void sent_again_is_a_new_epoch(void **state)
-{
 /* Settled unknown, and by a person put back into the queue for reasons of its own; then sent. */
 static struct store_command *sent_after_all(struct world *world, enum operation_event event,
 					    struct str reason)
@@ -362,6 +362,8 @@ static void what_was_not_sent_keeps_its_reason(void **state)
 	assert_str(find->operation.decided_by, "olga");
 }
 
+static void sent_again_is_a_new_epoch(void **state)
+{
 	struct world *world = world_of(state);
 	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *move;
 
@@ -453,6 +455,50 @@ static void lists_are_filtered(void **state)
 	assert_int_equal(page->found_count, 1);
 	page->filter_state = STATE_RUNNING;
 	world_do(world, page);
+	assert_int_equal(page->found_count, 0);
+}
+
+static void assert_referred_to(struct world *world, const char *reference, const char *account,
+			       const char *token)
+{
+	struct store_command *page = list(world, 10);
+
+	page->filter_reference = str_from(reference);
+	page->filter_account = str_from(account);
+	assert_int_equal(world_do(world, page), 0);
+	assert_false(page->has_more);
+	assert_int_equal(page->found_count, token ? 1 : 0);
+	if (token)
+		assert_str(page->found[0].token, token);
+}
+
+/* The service's name for the effect, or the key under which it was sent there. */
+static void lists_are_filtered_by_reference(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *settle, *page;
+	char key[DOWNSTREAM_KEY_TEXT + 1];
+
+	world_completed(world, "acme", "before");
+	world_do(world, claim);
+	settle = world_settle(world, &claim->operation, EVENT_SUCCEEDED);
+	settle->operation.reference = STR("pay_7");
+	assert_int_equal(world_do(world, settle), 0);
+	world_completed(world, "acme", "after");
+	downstream_key_write(&claim->operation.id, key);
+	assert_referred_to(world, "pay_7", "", "t1");
+	assert_referred_to(world, key, "", "t1");
+	assert_referred_to(world, key, "acme", "t1");
+	assert_referred_to(world, key, "globex", NULL);
+	assert_referred_to(world, "pay_", "", NULL);
+	key[0] = key[0] == 'a' ? 'b' : 'a';
+	assert_referred_to(world, key, "", NULL);
+
+	page = list(world, 10);
+	page->filter_account = STR("acme");
+	page->filter_token = STR("before");
+	page->filter_reference = STR("pay_7");
+	assert_int_equal(world_do(world, page), 0);
 	assert_int_equal(page->found_count, 0);
 }
 
@@ -748,9 +794,13 @@ int main(void)
 		WORLD_BOTH(settle_starts_the_retention),
 		WORLD_BOTH(answer_too_large_keeps_its_facts),
 		WORLD_BOTH(moves_by_a_person),
+		WORLD_BOTH(an_answer_says_anew_why_and_by_whom),
+		WORLD_BOTH(lost_sight_says_anew_why_and_by_whom),
+		WORLD_BOTH(what_was_not_sent_keeps_its_reason),
 		WORLD_BOTH(sent_again_is_a_new_epoch),
 		WORLD_BOTH(pages_follow_one_another),
 		WORLD_BOTH(lists_are_filtered),
+		WORLD_BOTH(lists_are_filtered_by_reference),
 		WORLD_BOTH(counts_by_state),
 		WORLD_BOTH(expired_is_refused_before_and_after_the_purge),
 		WORLD_BOTH(without_tombstones_the_token_is_free),
@@ -765,6 +815,3 @@ int main(void)
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
-		WORLD_BOTH(an_answer_says_anew_why_and_by_whom),
-		WORLD_BOTH(lost_sight_says_anew_why_and_by_whom),
-		WORLD_BOTH(what_was_not_sent_keeps_its_reason),
