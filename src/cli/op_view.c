@@ -304,19 +304,25 @@ static struct str actor_text(const struct json_value *attempt, struct arena *mem
 	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
 }
 
-/* An outcome; of an operator, who is told none, what was done. A decision is no attempt. */
+/* A decision is no attempt: its note says all, what was decided and why. */
+static bool is_a_decision(const struct json_value *attempt, struct arena *mem)
+{
+	return str_equal(op_member_text(attempt, "by", mem), STR("operator")) &&
+	       op_member_text(attempt, "note", mem).len;
+}
+
 static struct str deed_text(const struct json_value *attempt, struct arena *mem)
 {
-	if (str_equal(op_member_text(attempt, "by", mem), STR("operator")))
-		return STR("took its lock away");
-	return op_member_text(attempt, "outcome", mem);
+	return op_member_text(attempt, is_a_decision(attempt, mem) ? "note" : "outcome", mem);
 }
 
 static struct str note_text(const struct json_value *attempt, struct arena *mem)
 {
 	struct str note = op_member_text(attempt, "note", mem);
 
-	return note.len ? arena_printf(mem, "  (%.*s)", STR_ARG(note)) : STR("");
+	return note.len && !is_a_decision(attempt, mem)
+		       ? arena_printf(mem, "  (%.*s)", STR_ARG(note))
+		       : STR("");
 }
 
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)

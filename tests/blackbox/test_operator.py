@@ -117,6 +117,18 @@ def test_resolve_did_not(gate, upstream, path, token, unknown):
         assert again.state == 'failed' and len(upstream.seen(path)) == count
 
 
+def test_what_is_sent_after_all_is_nobodys_decision(gate, path, token, unknown):
+    # Shows that a decision that a later answer has overtaken is in the time line, and no longer the
+    # reason of the operation.
+    op(gate, 'resolve', unknown, '--did-not', '--why', 'no trace of it')
+    assert gate.post(path, token).outcome == 'created'
+    document = op_json(gate, 'show', unknown)
+    assert (document['state'], document['reason'], document['decided_by']) == ('completed', None, None)
+    assert ('operator', 'resolved: it did not happen; no trace of it') in [
+        (a['by'], a['note']) for a in document['attempts']]
+    assert 'operator: resolved: it did not happen; no trace of it' in op(gate, 'show', unknown).stdout
+
+
 def test_resolve_asks_for_a_reason(gate, unknown):
     # Shows that a decision without a reason, or without a side, is not one.
     assert op(gate, 'resolve', unknown, '--happened').returncode == 2
