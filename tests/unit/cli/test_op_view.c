@@ -226,6 +226,7 @@ int main(void)
 		cmocka_unit_test(a_budget_is_in_the_currencys_units),
 		cmocka_unit_test(an_amount_in_words_is_taken_as_it_is),
 		cmocka_unit_test(the_time_line_says_whose_doing_it_was),
+		cmocka_unit_test(forever_is_shown_as_never),
 		cmocka_unit_test(a_strange_answer_is_shown_all_the_same),
 	};
 
