@@ -59,7 +59,8 @@ _counterfoil_op() {
 		fi
 		;;
 	list)
-		_counterfoil_reply "$common --state --token --task --account --limit --cursor"
+		_counterfoil_reply "$common --state --token --task --reference --account --limit
+			--cursor"
 		;;
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;

@@ -179,7 +179,7 @@ static void considered(struct store_command *command)
 	if (failed(call))
 		return;
 	decision_command(&call->decision, gate_settings(gate), &found, env_wall_ms(gate->env),
-			 &call->command);
+			 &call->exchange->mem, &call->command);
 	ask(call, decided);
 }
 

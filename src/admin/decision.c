@@ -1,9 +1,10 @@
 /*
  * A person's decision about one operation.
  *
- * Each needs a reason, which is kept: with the operation where the decision moves it, and in its
- * history where it takes the lock away, for that moves nothing. The operation keeps its state
- * then, and the fencing number is what guards the service against a holder that still acts.
+ * Each needs a reason, which is kept in its history, behind what was decided, and where the
+ * decision moves the operation also with that, for as long as no later sending makes it untrue.
+ * One that takes the lock away moves nothing: the operation keeps its state, and the fencing number
+ * is what guards the service against a holder that still acts.
  */
 #include "admin/decision.h"
 
@@ -102,10 +103,8 @@ static void keep(const struct settings *settings, const struct store_command *fo
 }
 
 static struct store_command release_of(const struct decision *decision,
-				       const struct store_operation *operation, int64_t now_ms)
+				       const struct store_operation *operation)
 {
-	bool is_unknown = operation->state == STATE_UNKNOWN;
-
 	return (struct store_command){
 		.kind = STORE_RELEASE,
 		.operation =
@@ -113,14 +112,6 @@ static struct store_command release_of(const struct decision *decision,
 				.id = operation->id,
 				.reason = decision->why,
 				.decided_by = STR("operator"),
-			},
-		.attempt =
-			{
-				.at_ms = now_ms,
-				.outcome = is_unknown ? OUTCOME_UNKNOWN : OUTCOME_RUNNING,
-				.delivered = -1,
-				.by = ACTOR_OPERATOR,
-				.note = decision->why,
 			},
 	};
 }
@@ -149,11 +140,56 @@ static struct store_command move_of(const struct decision *decision,
 	return command;
 }
 
+/* What was done, as the history begins with it. */
+static const char *deed_of(const struct decision *decision)
+{
+	if (decision->kind == DECISION_RELEASE)
+		return "released its lock";
+	if (decision->kind == DECISION_CANCEL)
+		return "cancelled";
+	if (decision->has_happened)
+		return "resolved: it happened";
+	return decision->may_retry ? "resolved: it did not happen"
+				   : "resolved: it did not happen, and is not to be sent again";
+}
+
+/* What an attempt would be told that came upon it now. */
+static enum outcome outcome_of(const struct decision *decision, enum operation_state state)
+{
+	if (decision->kind == DECISION_RELEASE)
+		return state == STATE_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_RUNNING;
+	switch (event_of(decision)) {
+	case EVENT_FOUND_DONE:
+		return OUTCOME_CREATED;
+	case EVENT_FOUND_NOT_DONE:
+		return OUTCOME_NOT_SENT;
+	default:
+		return OUTCOME_REFUSED;
+	}
+}
+
+static struct store_attempt attempt_of(const struct decision *decision, enum operation_state state,
+				       int64_t now_ms, struct arena *mem)
+{
+	struct str note = arena_printf(mem, "%s; %.*s", deed_of(decision), STR_ARG(decision->why));
+
+	return (struct store_attempt){
+		.at_ms = now_ms,
+		.outcome = outcome_of(decision, state),
+		.delivered = -1,
+		.by = ACTOR_OPERATOR,
+		.note = note.at ? note : decision->why,
+	};
+}
+
 void decision_command(const struct decision *decision, const struct settings *settings,
-		      const struct store_command *found, int64_t now_ms,
+		      const struct store_command *found, int64_t now_ms, struct arena *mem,
 		      struct store_command *out_command)
 {
+	const struct store_operation *operation = &found->operation;
+
 	*out_command = decision->kind == DECISION_RELEASE
-			       ? release_of(decision, &found->operation, now_ms)
+			       ? release_of(decision, operation)
 			       : move_of(decision, settings, found, now_ms);
+	out_command->attempt = attempt_of(decision, operation->state, now_ms, mem);
 }

@@ -76,12 +76,22 @@ static int ask_and_show(const struct command_call *call, const char *method, con
 
 /* -- list -------------------------------------------------------------------------- */
 
-enum { LIST_STATE, LIST_TOKEN, LIST_TASK, LIST_ACCOUNT, LIST_LIMIT, LIST_CURSOR, LIST_FILTERS };
+enum {
+	LIST_STATE,
+	LIST_TOKEN,
+	LIST_TASK,
+	LIST_REFERENCE,
+	LIST_ACCOUNT,
+	LIST_LIMIT,
+	LIST_CURSOR,
+	LIST_FILTERS
+};
 
 static const struct command_option list_options[] = {
 	{"--state", "STATE", "only those in this state"},
 	{"--token", "TOKEN", "only those with this Idempotency-Key"},
 	{"--task", "TASK", "only those with an attempt of this task"},
+	{"--reference", "TEXT", "only what the service calls so, or knows by this key"},
 	{"--account", "ACCOUNT", "only those of this account"},
 	{"--limit", "N", "at most N, up to 200"},
 	{"--cursor", "CURSOR", "go on where an earlier list ended"},
@@ -121,7 +131,7 @@ static int check_limit(const struct command_call *call)
 
 static void write_list_target(const struct command_call *call, struct buf *target)
 {
-	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",
+	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",  "reference",
 							"account", "limit", "cursor"};
 	char separator = '?';
 
@@ -200,8 +210,8 @@ static int run_list(const struct command_call *call)
 static const struct command command_list = {
 	.name = "op list",
 	.summary = "lists operations, newest first",
-	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--account ACCOUNT]\n"
-		 "           [--limit N] [--cursor CURSOR] [--json]",
+	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--reference TEXT]\n"
+		 "           [--account ACCOUNT] [--limit N] [--cursor CURSOR] [--json]",
 	.options = list_options,
 	.option_count = sizeof(list_options) / sizeof(list_options[0]),
 	.run = run_list,

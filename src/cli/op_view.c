@@ -16,6 +16,9 @@ enum {
 	FACT_WIDTH = 13, /* of the names on the page of one operation */
 };
 
+/* Times from then on are `forever`: the gate counts that as a thousand years from now. */
+#define FOREVER "2900-"
+
 static const struct table_column columns[COLUMNS] = {
 	{"OPERATION", 29}, {"STATE", 17}, {"CREATED", 24}, {"TRIES", 6},
 	{"REQUEST", 44},   {"TOKEN", 36}, {"ACCOUNT", 24},
@@ -139,6 +142,15 @@ static bool has_ended(const struct json_value *operation, struct arena *mem)
 	       operation_is_terminal(state);
 }
 
+/* A time, or `word` where it never comes. RFC 3339 times are in order by their bytes. */
+static struct str time_or(const struct json_value *object, const char *name, const char *word,
+			  struct arena *mem)
+{
+	struct str at = op_member_text(object, name, mem);
+
+	return str_compare(at, STR(FOREVER)) > 0 ? str_from(word) : at;
+}
+
 /* What the gate itself did of late, and does next. */
 static void append_tries(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
@@ -225,7 +237,8 @@ static void append_budget(const struct json_value *budget, struct arena *mem, st
 
 static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Unique until", op_member_text(op_member(rules, "unique"), "until", mem));
+	append_fact(out, "Unique until",
+		    time_or(op_member(rules, "unique"), "until", "forever", mem));
 	append_lock(op_member(rules, "lock"), mem, out);
 	append_budget(op_member(rules, "budget"), mem, out);
 }
@@ -234,20 +247,21 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 {
 	static const struct {
 		const char *title, *name;
+		bool is_time;
 	} facts[] = {
-		{"Action", "action"},
-		{"Upstream", "upstream"},
-		{"Token", "token"},
-		{"Account", "account"},
-		{"Fingerprint", "fingerprint"},
-		{"Epoch", "epoch"},
-		{"Expires", "expires"},
-		{"Retry of", "retry_of"},
-		{"Service key", "downstream_key"},
-		{"Reference", "reference"},
-		{"Resource", "resource"},
-		{"Decided by", "decided_by"},
-		{"Reason", "reason"},
+		{"Action", "action", false},
+		{"Upstream", "upstream", false},
+		{"Token", "token", false},
+		{"Account", "account", false},
+		{"Fingerprint", "fingerprint", false},
+		{"Epoch", "epoch", false},
+		{"Expires", "expires", true},
+		{"Retry of", "retry_of", false},
+		{"Service key", "downstream_key", false},
+		{"Reference", "reference", false},
+		{"Resource", "resource", false},
+		{"Decided by", "decided_by", false},
+		{"Reason", "reason", false},
 	};
 	struct str method = op_member_text(operation, "method", mem);
 
@@ -258,7 +272,9 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 			    arena_printf(mem, "%.*s %.*s", STR_ARG(method),
 					 STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		append_fact(out, facts[i].title, op_member_text(operation, facts[i].name, mem));
+		append_fact(out, facts[i].title,
+			    facts[i].is_time ? time_or(operation, facts[i].name, "never", mem)
+					     : op_member_text(operation, facts[i].name, mem));
 	append_names("Retried by", op_member(operation, "retried_by"), mem, out);
 	append_tries(operation, mem, out);
 	append_rules(op_member(operation, "rules"), mem, out);
@@ -298,19 +314,25 @@ static struct str actor_text(const struct json_value *attempt, struct arena *mem
 	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
 }
 
-/* An outcome; of an operator, who is told none, what was done. A decision is no attempt. */
+/* A decision is no attempt: its note says all, what was decided and why. */
+static bool is_a_decision(const struct json_value *attempt, struct arena *mem)
+{
+	return str_equal(op_member_text(attempt, "by", mem), STR("operator")) &&
+	       op_member_text(attempt, "note", mem).len;
+}
+
 static struct str deed_text(const struct json_value *attempt, struct arena *mem)
 {
-	if (str_equal(op_member_text(attempt, "by", mem), STR("operator")))
-		return STR("took its lock away");
-	return op_member_text(attempt, "outcome", mem);
+	return op_member_text(attempt, is_a_decision(attempt, mem) ? "note" : "outcome", mem);
 }
 
 static struct str note_text(const struct json_value *attempt, struct arena *mem)
 {
 	struct str note = op_member_text(attempt, "note", mem);
 
-	return note.len ? arena_printf(mem, "  (%.*s)", STR_ARG(note)) : STR("");
+	return note.len && !is_a_decision(attempt, mem)
+		       ? arena_printf(mem, "  (%.*s)", STR_ARG(note))
+		       : STR("");
 }
 
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)

@@ -123,6 +123,8 @@ static void log_dispatch(const struct dispatch *dispatch)
 	log_int(&line, "tries", errand->operation->tries);
 	if (errand->upstream_us)
 		log_int(&line, "upstream_us", errand->upstream_us);
+	if (call_error(&errand->forward.call))
+		log_text(&line, "upstream_error", call_error(&errand->forward.call));
 	if (errand->reason.len)
 		log_str(&line, "why", errand->reason);
 	log_end(&line);

@@ -82,8 +82,10 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		 "send it with a new token and Counterfoil-Retry-Of."},
 	[PROBLEM_OUTCOME_UNKNOWN] =
 		{"outcome-unknown", 409, "Nobody knows whether it happened", ADVICE_QUERY, 30,
-		 "The request left the gate and no certain answer came back. It is not sent again. "
-		 "Ask the status resource; a person finds out. Never use a new token."},
+		 "The request left the gate and no certain answer came back. It is sent again only "
+		 "where that cannot make a second effect: the service says that nothing is there, "
+		 "or knows the gate's own key for it. Elsewhere a person finds out. Ask the status "
+		 "resource, or repeat the same request. Never use a new token."},
 	[PROBLEM_OUTCOME_UNKNOWN_NOW] = {"outcome-unknown", 504, "Nobody knows whether it happened",
 					 ADVICE_QUERY, 5, NULL},
 	[PROBLEM_KEY_EXPIRED] = {"key-expired", 410, "The token has expired", ADVICE_STOP, 0,

@@ -358,8 +358,25 @@ static void asked(struct ask *ask)
 	struct try *try = ask->owner;
 
 	metrics_add(&try->background->metrics.asked[ask->verdict], 1);
-	try->why = ask->why;
 	judge(try);
+}
+
+/* A line of the history: what was done, and where it was asked in vain before, what that told. */
+static const char *after_asking(struct try *try, const char *deed)
+{
+	struct str text = STR("");
+
+	if (try->ask.why)
+		text = arena_printf(&try->ask_mem, "%s after asking in vain: %s", deed,
+				    try->ask.why);
+	return text.len ? text.at : deed;
+}
+
+static const char *asked_in_vain(struct try *try)
+{
+	struct str text = arena_printf(&try->ask_mem, "asked in vain: %s", try->ask.why);
+
+	return text.len ? text.at : "asked in vain";
 }
 
 static void postpone_in_vain(struct try *try, const char *why)
@@ -376,7 +393,7 @@ static void ask_it(struct try *try)
 	struct str target;
 
 	if (template_finish(try->found.operation.probe, &try->id, &try->ask_mem, &target) != 0) {
-		postpone_in_vain(try, "there was no memory for the question");
+		postpone_in_vain(try, "not asked: there was no memory for the question");
 		return;
 	}
 	try->asked_ms = background_wall_ms(try->background);
@@ -446,10 +463,12 @@ static void move_found(struct try *try)
 	struct store_command *command;
 
 	try->outcome = OUTCOME_CREATED;
+	try->why = try->ask.facts.has_failed ? "asked: it is there, and has failed (failed_when)"
+					     : "asked: it is there";
 	command = new_command(try, STORE_MOVE, moved);
 	command->event = try->ask.facts.has_failed ? EVENT_FOUND_FAILED : EVENT_FOUND_DONE;
 	ask_settlement(&try->ask, try->found.operation.account, command);
-	command->operation.reason = str_from(try->why);
+	command->operation.reason = str_from(try->ask.why);
 	command->operation.decided_by = STR("probe");
 	submit(try);
 }
@@ -459,9 +478,10 @@ static void move_absent(struct try *try)
 	struct store_command *command;
 
 	try->outcome = OUTCOME_NOT_SENT;
+	try->why = "asked: it is not there";
 	command = new_command(try, STORE_MOVE, moved);
 	command->event = EVENT_FOUND_NOT_DONE;
-	command->operation.reason = str_from(try->why);
+	command->operation.reason = str_from(try->ask.why);
 	command->operation.decided_by = STR("probe");
 	command->next_ms = background_wall_ms(try->background);
 	submit(try);
@@ -482,14 +502,15 @@ static void judge(struct try *try)
 			return;
 		}
 		try->outcome = OUTCOME_UNKNOWN;
-		try->why = "it is not there yet; its probe's settle says how long it may take";
+		try->why = "asked: it is not there yet; its probe's settle says how long it may "
+			   "take";
 		postpone(try, from_ms);
 		return;
 	case INQUIRY_DOUBT:
 		if (plan_may_resend(&facts) && !try->background->is_draining)
 			resend(try);
 		else
-			postpone_in_vain(try, try->why);
+			postpone_in_vain(try, asked_in_vain(try));
 		return;
 	}
 	unreachable("an inquiry ends one of three ways");
@@ -508,12 +529,13 @@ static void postpone(struct try *try, int64_t next_ms)
 static void resent(struct errand *errand)
 {
 	struct try *try = errand->owner;
+	struct str reason = errand->reason.len ? errand->reason : STR("it was answered");
 	struct store_attempt note = {
 		.at_ms = background_wall_ms(try->background),
 		.outcome = errand->outcome,
 		.delivered = -1,
 		.by = ACTOR_RECONCILER,
-		.note = errand->reason,
+		.note = arena_printf(&try->ask_mem, "sent again: %.*s", STR_ARG(reason)),
 	};
 
 	try->outcome = errand->is_settled ? errand->outcome : 0;
@@ -606,7 +628,8 @@ static void may_resend(struct store_command *command)
 		look_after_doubt(try);
 		return;
 	case STORE_LOCKED: /* its lock was taken from it, and is another's now */
-		postpone_in_vain(try, "it is not sent again: it has lost its lock");
+		postpone_in_vain(try,
+				 after_asking(try, "not sent again, as it has lost its lock,"));
 		return;
 	default: /* somebody else decided, or nothing was changed */
 		if (command->result < 0)
@@ -622,9 +645,9 @@ static void resend(struct try *try)
 	struct store_command *command;
 
 	try->outcome = OUTCOME_RUNNING;
-	try->why = policy_has_downstream_key(&try->policy)
-			   ? "sent again under the same downstream key"
-			   : "sent again; its own id makes it one effect";
+	try->why = after_asking(try, policy_has_downstream_key(&try->policy)
+					     ? "sent again under its downstream key"
+					     : "sent again, as its own id makes it one effect,");
 	command = new_command(try, STORE_MOVE, may_resend);
 	command->event = EVENT_RESENT;
 	submit(try);
@@ -645,6 +668,10 @@ static void log_try(const struct try *try)
 		log_text(&line, "why", try->why);
 	if (try->errand.upstream_us)
 		log_int(&line, "upstream_us", try->errand.upstream_us);
+	if (call_error(&try->ask.call))
+		log_text(&line, "ask_error", call_error(&try->ask.call));
+	if (call_error(&try->errand.forward.call))
+		log_text(&line, "upstream_error", call_error(&try->errand.forward.call));
 	log_end(&line);
 }
 

@@ -81,6 +81,8 @@ static void log_request(const struct request *request)
 	request_line_traffic(&line, gate, request->exchange, request->request_id);
 	if (request->forward.call.client)
 		log_int(&line, "upstream_us", request->forward.call.duration_us);
+	if (call_error(&request->forward.call))
+		log_text(&line, "upstream_error", call_error(&request->forward.call));
 	if (request->delivery != DELIVERY_NOT_KNOWN)
 		log_bool(&line, "delivered", request->delivery == DELIVERY_DONE);
 	log_end(&line);

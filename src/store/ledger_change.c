@@ -47,6 +47,7 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	bind_str_or_null(settle, 10, given->decided_by);
 	bind_str_or_null(settle, 11, given->account);
 	bind_str_or_null(settle, 12, given->resource);
+	sqlite3_bind_int(settle, 13, record_says_anew(command, step->next));
 	r = ledger_run(ledger, settle);
 	if (r < 0)
 		return r;

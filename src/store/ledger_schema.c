@@ -84,7 +84,7 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 	"opens, opens_currency, budget_ms, sent_ms "
 
 /* A candidate for a list: what filters look at. */
-#define CANDIDATE "o.op, o.account, o.token, o.state "
+#define CANDIDATE "o.op, o.account, o.token, o.state, o.reference, o.random "
 
 const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -96,7 +96,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_OPERATION_SETTLE] =
 		"UPDATE operation SET state = ?5, updated_ms = ?6,"
 		" expires_ms = coalesce(?7, expires_ms), reference = coalesce(?8, reference),"
-		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by),"
+		" reason = coalesce(?9, CASE WHEN ?13 THEN '' ELSE reason END),"
+		" decided_by = coalesce(?10, CASE WHEN ?13 THEN '' ELSE decided_by END),"
 		" resource = coalesce(?12, resource)"
 		" WHERE op = ?1 AND random = ?2 AND state = ?3 AND epoch = ?4"
 		" AND (?11 IS NULL OR account = ?11)",

@@ -89,6 +89,7 @@ static bool matches(const struct record *record, const struct store_command *com
 		str_equal(command->filter_account, operation->account)) &&
 	       (!command->filter_token.len || str_equal(command->filter_token, operation->token)) &&
 	       (!command->filter_state || command->filter_state == operation->state) &&
+	       is_referred_to(&operation->id, operation->reference, command->filter_reference) &&
 	       has_task(record, command->filter_task);
 }
 

@@ -1,6 +1,8 @@
 /* What a claim and an event mean for a record (see rules.h). */
 #include "store/rules.h"
 
+#include "core/downstream_key.h"
+
 enum claim_way claim_way(const struct store_command *claim, const struct store_operation *record,
 			 int64_t now_ms)
 {
@@ -116,6 +118,11 @@ bool record_tries_anew(const struct store_command *command, enum operation_state
 	return next == STATE_QUEUED && command->event != EVENT_NOT_SENT;
 }
 
+bool record_says_anew(const struct store_command *command, enum operation_state next)
+{
+	return command->kind == STORE_SETTLE && next != STATE_QUEUED;
+}
+
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms)
 {
 	record->epoch = claim_epoch(record, doubts);
@@ -157,6 +164,8 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	record->updated_ms = now_ms;
 	if (operation_is_terminal(next))
 		record->expires_ms = record_expiry(command, next, taken_until_ms, now_ms);
+	if (record_says_anew(command, next))
+		record->reason = record->decided_by = STR("");
 	replace_if_given(&record->reference, given->reference);
 	replace_if_given(&record->resource, given->resource);
 	replace_if_given(&record->reason, given->reason);
@@ -188,4 +197,16 @@ int record_postpone(struct store_operation *record, const struct store_command *
 	record->due_ms = command->next_ms;
 	record->tries++;
 	return 0;
+}
+
+bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted)
+{
+	char key[DOWNSTREAM_KEY_TEXT + 1];
+
+	if (!wanted.len || str_equal(wanted, reference))
+		return true;
+	if (wanted.len != DOWNSTREAM_KEY_TEXT)
+		return false;
+	downstream_key_write(id, key);
+	return str_equal(wanted, str_from(key));
 }

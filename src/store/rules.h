@@ -98,6 +98,10 @@ int64_t record_expiry(const struct store_command *command, enum operation_state 
  * again and again, and while the reconciler asks and sends in turns. */
 bool record_tries_anew(const struct store_command *command, enum operation_state next);
 
+/* Is the reason of one that `command` leads to `next`, and who decided, what the command says and
+ * nothing else? So where a sending has come to something: what was known before it is over then. */
+bool record_says_anew(const struct store_command *command, enum operation_state next);
+
 /* Picked up for sending: state, epoch, tries and times. `doubts` as for claim_epoch(). */
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms);
 
@@ -112,5 +116,9 @@ int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms);
  * has decided about it in the meantime, and it is no longer the epoch's to postpone.
  */
 int record_postpone(struct store_operation *record, const struct store_command *command);
+
+/* Is `wanted` what the service calls the effect, or the key under which the gate sends it there?
+ * Nothing wanted is true of any. */
+bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted);
 
 #endif

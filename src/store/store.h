@@ -113,7 +113,9 @@ struct store_command {
 
 	/* in: claim (account, token, fingerprint, method, path, action, upstream, retry_of, and
 	 * `state` if it is not to be running), settle and move (id, epoch; what they set:
-	 * reference, reason, decided_by; an account that is not empty must be the right one),
+	 * reference, resource, reason, decided_by, each only where it is given, but for a
+	 * settlement that does not put it back into the queue: it says anew what reason and
+	 * decided_by are, mostly none; an account that is not empty must be the right one),
 	 * find (id, or account and token).
 	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
 	 * that picked up, a move, find: all of it. The answer comes with a find, and with
@@ -190,6 +192,7 @@ struct store_command {
 
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
+	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
 	size_t limit;		    /* operations wanted, 1 to STORE_LIST_MAX */

@@ -364,6 +364,20 @@ static void the_help_page_tells_the_rules_of_this_gate(void **state)
 	buf_fini(&page);
 }
 
+/* It holds for every action of the gate: for one that finds out by itself and one that cannot. */
+static void the_help_page_says_who_finds_out(void **state)
+{
+	struct buf page;
+	const char *text;
+
+	help_for("upstreams: {default: {url: 'http://127.0.0.1:1'}}\n", &page);
+	text = strstr(page.at, "\noutcome-unknown (");
+	assert_non_null(text);
+	assert_non_null(strstr(text, "It is sent again only where "));
+	assert_null(strstr(text, "It is not sent again."));
+	buf_fini(&page);
+}
+
 static void the_help_page_has_every_problem_once(void **state)
 {
 	struct buf page;
@@ -404,6 +418,7 @@ int main(void)
 		cmocka_unit_test(refusals_of_the_codec_have_a_problem),
 		cmocka_unit_test(a_refusal_of_the_codec_keeps_its_status_and_words),
 		cmocka_unit_test(the_help_page_tells_the_rules_of_this_gate),
+		cmocka_unit_test(the_help_page_says_who_finds_out),
 		cmocka_unit_test(the_help_page_has_every_problem_once),
 	};
 
