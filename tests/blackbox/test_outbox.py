@@ -307,7 +307,7 @@ def kill_rounds(start_gate, upstream, rounds, path, token, account):
         gate.restart()
 
     def is_quiet():
-        return not any(operations(gate, account, state=s) for s in ('queued', 'running', 'unknown'))
+        return {o['state'] for o in operations(gate, account)}.isdisjoint({'queued', 'running', 'unknown'})
     eventually(is_quiet, 90, 'quiet')
     made = [body['job'] for body in service.bodies()]
     assert len(made) == len(set(made)), 'an intention had two effects'
