@@ -163,8 +163,8 @@ class Town:
         self.bring_up()
 
         def is_over():
-            left = [o for s in ('queued', 'running', 'unknown')
-                    for o in operations(self.gate, ACCOUNT, state=s)]
+            left = [o for o in operations(self.gate, ACCOUNT)
+                    if o['state'] in ('queued', 'running', 'unknown')]
             for each in left:
                 self.push(service, each)
             return not left
