@@ -40,11 +40,16 @@ static struct str line_value(struct str lines, struct str name)
 /* The service may have said when: in seconds, within bounds. */
 static int seconds_asked_for(struct str lines)
 {
+	struct str text = line_value(lines, STR("Retry-After"));
 	uint64_t seconds;
 
-	if (!str_to_u64(line_value(lines, STR("Retry-After")), RETRY_AFTER_MAX_S, &seconds))
-		return -1;
-	return (int)seconds;
+	if (str_to_u64(text, RETRY_AFTER_MAX_S, &seconds))
+		return (int)seconds;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return -1;
+	}
+	return text.len ? RETRY_AFTER_MAX_S : -1;
 }
 
 static void call_head(struct call *call)
