@@ -7,6 +7,7 @@
  */
 #include "gate/plan.h"
 
+#include "core/downstream_key.h"
 #include "core/inquiry.h"
 
 static bool has_probe(const struct plan_facts *facts)
@@ -56,7 +57,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 		return false;
 	if (policy->action && policy->action->is_natural)
 		return true;
-	return later(facts->now_ms, timeout_ms(policy)) < known_until_ms(facts);
+	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
+	       later(facts->now_ms, timeout_ms(policy)) < known_until_ms(facts);
 }
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)

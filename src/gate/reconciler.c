@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "core/downstream_key.h"
+#include "core/inquiry.h"
 #include "core/template.h"
 
 #include <stdlib.h>
@@ -54,6 +55,7 @@ static void found(struct store_command *command);
 static void begin(struct try *try);
 static void ask_it(struct try *try);
 static void judge(struct try *try);
+static void doubt(struct try *try);
 static void resend(struct try *try);
 static void postpone(struct try *try, int64_t next_ms);
 static void end(struct try *try);
@@ -370,15 +372,21 @@ static void postpone_in_vain(struct try *try, const char *why)
 
 static void ask_it(struct try *try)
 {
-	struct str target;
+	const struct rule_inquiry *probe = &try->policy.action->probe;
+	struct str question, target;
 
-	if (template_finish(try->found.operation.probe, &try->id, &try->ask_mem, &target) != 0) {
+	if (!inquiry_unmark(probe, try->found.operation.probe, &question)) {
+		try->why = "its probe is declared in another way by now";
+		doubt(try);
+		return;
+	}
+	if (template_finish(question, &try->id, &try->ask_mem, &target) != 0) {
 		postpone_in_vain(try, "there was no memory for the question");
 		return;
 	}
 	try->asked_ms = background_wall_ms(try->background);
 	try->ask = (struct ask){
-		.inquiry = &try->policy.action->probe,
+		.inquiry = probe,
 		.policy = &try->policy,
 		.target = target,
 		.headers = try->found.request.headers,
@@ -494,6 +502,17 @@ static void move_absent(struct try *try)
 	submit(try);
 }
 
+/* Asking told nothing. */
+static void doubt(struct try *try)
+{
+	const struct plan_facts facts = facts_of(try);
+
+	if (plan_may_resend(&facts) && !try->background->is_draining)
+		resend(try);
+	else
+		postpone_in_vain(try, try->why);
+}
+
 static void judge(struct try *try)
 {
 	const struct plan_facts facts = facts_of(try);
@@ -513,10 +532,7 @@ static void judge(struct try *try)
 		postpone(try, from_ms);
 		return;
 	case INQUIRY_DOUBT:
-		if (plan_may_resend(&facts) && !try->background->is_draining)
-			resend(try);
-		else
-			postpone_in_vain(try, try->why);
+		doubt(try);
 		return;
 	}
 	unreachable("an inquiry ends one of three ways");

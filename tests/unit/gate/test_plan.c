@@ -68,6 +68,7 @@ static void give_key(struct world *world)
 		.header = STR("Idempotency-Key"),
 		.for_ms = HOUR,
 	};
+	world->request.key_place = STR("header Idempotency-Key");
 }
 
 static void without_any_rule_it_is_a_persons(void **state)
