@@ -56,7 +56,7 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (!facts->request->method.len)
 		return false;
 	if (policy->action && policy->action->is_natural)
-		return true;
+		return facts->is_wished;
 	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
 	       later(facts->now_ms, timeout_ms(policy)) < known_until_ms(facts);
 }

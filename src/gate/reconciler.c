@@ -31,6 +31,7 @@ try {
 	struct list link; /* among the background's */
 	struct background *background;
 	struct operation_id id;
+	bool is_wished;	   /* by a caller; else it was due */
 	struct lane *lane; /* whose room it has; NULL: it has none yet */
 	struct generation *generation;
 	struct store_command found; /* the find; what it brought is read until the end */
@@ -76,7 +77,8 @@ static bool is_tried(const struct background *background, const struct operation
 }
 
 /* `lane` NULL: it is not known yet where it belongs. False: no memory. */
-static bool try_it(struct background *background, struct lane *lane, const struct operation_id *id)
+static bool try_it(struct background *background, struct lane *lane, const struct operation_id *id,
+		   bool is_wished)
 {
 	struct try *try = calloc(1, sizeof(*try));
 
@@ -84,6 +86,7 @@ static bool try_it(struct background *background, struct lane *lane, const struc
 		return false;
 	try->background = background;
 	try->id = *id;
+	try->is_wished = is_wished;
 	try->lane = lane;
 	if (lane)
 		lane->trying++;
@@ -129,7 +132,7 @@ void reconciler_take_wishes(struct background *background)
 	while (!background->is_draining && background->finds < BACKGROUND_FINDS_MAX &&
 	       background_next_wish(background, &id)) {
 		background_forget_wish(background);
-		if (!is_seen_to(background, &id) && !try_it(background, NULL, &id))
+		if (!is_seen_to(background, &id) && !try_it(background, NULL, &id, true))
 			call_waiters(background, &id);
 	}
 }
@@ -142,7 +145,7 @@ static void grant_wishes(struct lane *lane)
 
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
-		if (!try_it(lane->background, lane, &wish->id))
+		if (!try_it(lane->background, lane, &wish->id, true))
 			call_waiters(lane->background, &wish->id);
 		free(wish);
 	}
@@ -173,7 +176,7 @@ static void told_due(struct store_command *command)
 		const struct operation_id *id = &command->errands[i].operation.id;
 
 		if (!background->is_draining && !is_tried(background, id))
-			try_it(background, lane, id);
+			try_it(background, lane, id, false);
 	}
 	arena_fini(&due->mem);
 	free(due);
@@ -317,6 +320,7 @@ static struct plan_facts facts_of(const struct try *try)
 		.operation = &try->found.operation,
 		.request = &try->found.request,
 		.now_ms = background_wall_ms(try->background),
+		.is_wished = try->is_wished,
 	};
 }
 

@@ -102,6 +102,18 @@ def test_a_retry_in_other_bytes_is_what_is_sent_again(start_gate, token, account
     upstream.stop()
 
 
+def test_a_later_write_is_not_undone(start_gate, upstream, token, account):
+    # Shows that a natural write of which nobody knows is not sent again by the gate once a later one to
+    # the same resource was made: that would bring the old value back.
+    gate = start_gate(config=ruled(upstream, {'orders.put': {'route': 'PUT /v1/orders/{id}', 'natural': True}}))
+    path = '/v1/orders/7'
+    upstream.plan(path, drop(works=False))
+    gate.request('PUT', path, token=token, account=account, json={'v': 1})
+    assert gate.request('PUT', path, token=token + '-2', account=account, json={'v': 2}).status == 201
+    threading.Event().wait(2.5)
+    assert [seen.json()['v'] for seen in upstream.seen(path)][-1] == 2
+
+
 @pytest.mark.parametrize('wish', ['3', '200000', '99999999999999999999'])
 def test_a_service_that_wants_much_time(start_gate, upstream, token, account, wish):
     # Shows that a pause that the service asks for is kept, also where it is longer than the gate's bound.
