@@ -163,8 +163,8 @@ static void write_lines(struct forward *forward, const char *key)
 	struct http_field field;
 
 	while (http_next_line(&lines, &field)) {
-		if ((rule->header.len && str_equal_nocase(field.name, rule->header)) ||
-		    (fencing.len && str_equal_nocase(field.name, fencing)) ||
+		if ((rule->header.len && headers_is_named_like(field.name, rule->header)) ||
+		    (fencing.len && headers_is_named_like(field.name, fencing)) ||
 		    (rule->field.len && is_digest(field.name)))
 			continue;
 		http_write_field(out, field.name, field.value);
