@@ -114,6 +114,18 @@ def test_a_later_write_is_not_undone(start_gate, upstream, token, account):
     assert [seen.json()['v'] for seen in upstream.seen(path)][-1] == 2
 
 
+def test_a_natural_write_of_which_nobody_knows(start_gate, upstream, token, account):
+    # Shows that its caller is told to send it again, and that this brings its end.
+    gate = start_gate(config=ruled(upstream, {'orders.put': {'route': 'PUT /v1/orders/{id}', 'natural': True}}))
+    path = '/v1/orders/7'
+    upstream.plan(path, drop())
+    lost = gate.request('PUT', path, token=token, account=account, json={'v': 1})
+    assert lost.json()['retry']['advice'] == 'query'
+    assert gate.operation(lost.operation, account)['retry']['advice'] == 'same_key'
+    again = gate.request('PUT', path, token=token, account=account, json={'v': 1})
+    assert (again.status, again.operation) == (201, lost.operation)
+
+
 @pytest.mark.parametrize('wish', ['200000', '99999999999999999999'])
 def test_a_service_that_wants_much_time(start_gate, upstream, token, account, wish):
     # Shows that a pause that the service asks for is kept, also where it is longer than the gate's bound.
