@@ -36,7 +36,7 @@ def post(gate, token, account, name='n', **more):
     return gate.post(PATH, token, account=account, json={'name': name}, **more)
 
 
-def stays_at(upstream, count, path=PATH, seconds=1.8):
+def stays_at(upstream, count, path=PATH, seconds=1.3):
     threading.Event().wait(seconds)
     assert len(upstream.seen(path)) == count, upstream.seen(path)
 
@@ -110,7 +110,7 @@ def test_a_later_write_is_not_undone(start_gate, upstream, token, account):
     upstream.plan(path, drop(works=False))
     gate.request('PUT', path, token=token, account=account, json={'v': 1})
     assert gate.request('PUT', path, token=token + '-2', account=account, json={'v': 2}).status == 201
-    threading.Event().wait(2.5)
+    threading.Event().wait(1.6)
     assert [seen.json()['v'] for seen in upstream.seen(path)][-1] == 2
 
 
