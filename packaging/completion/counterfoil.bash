@@ -65,7 +65,9 @@ _counterfoil_op() {
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;
 	locks) _counterfoil_reply "$common --held --waiting" ;;
-	resolve) _counterfoil_reply "$common --happened --did-not --no-retry --why --reference" ;;
+	resolve)
+		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference --epoch"
+		;;
 	esac
 }
 

@@ -93,11 +93,18 @@ static void answer_lost(struct api_call *call)
 				      "only one that is unknown can be resolved"},
 		[DECISION_RELEASE] = {PROBLEM_NOT_RELEASABLE, "it holds no lock"},
 	};
+	bool is_later =
+		call->decision.has_epoch && call->decision.epoch != call->command.operation.epoch;
 	char detail[128];
 
-	snprintf(detail, sizeof(detail), "The operation is %s; %s.",
-		 operation_state_name(call->command.operation.state),
-		 kinds[call->decision.kind].text);
+	if (is_later)
+		snprintf(detail, sizeof(detail),
+			 "It was sent again since; its epoch is %u. Look at it again.",
+			 (unsigned)call->command.operation.epoch);
+	else
+		snprintf(detail, sizeof(detail), "The operation is %s; %s.",
+			 operation_state_name(call->command.operation.state),
+			 kinds[call->decision.kind].text);
 	admin_answer_problem(call->exchange, kinds[call->decision.kind].problem, detail);
 }
 

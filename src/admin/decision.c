@@ -47,6 +47,22 @@ static bool read_flag(const struct json_value *body, const char *name, bool othe
 	return !value || value->type == JSON_TRUE || value->type == JSON_FALSE;
 }
 
+/* False: it is there and is no epoch. */
+static bool read_epoch(const struct json_value *body, struct decision *decision)
+{
+	const struct json_value *value = json_member(body, STR("epoch"));
+	int64_t epoch;
+
+	decision->has_epoch = value != NULL;
+	if (!value)
+		return true;
+	if (value->type != JSON_NUMBER || !json_number_to_i64(&value->number, &epoch) ||
+	    epoch < 0 || epoch > UINT32_MAX)
+		return false;
+	decision->epoch = (uint32_t)epoch;
+	return true;
+}
+
 const char *decision_read(enum decision_kind kind, const struct json_value *body,
 			  struct decision *out_decision)
 {
@@ -65,6 +81,8 @@ const char *decision_read(enum decision_kind kind, const struct json_value *body
 		return "\"happened\" is true or false: whether the service acted.";
 	if (!read_flag(body, "retry", true, &decision.may_retry))
 		return "\"retry\" is true or false: whether its caller may send it again.";
+	if (!read_epoch(body, &decision))
+		return "\"epoch\" is the number of the sending that it is about.";
 	*out_decision = decision;
 	return NULL;
 }
@@ -123,11 +141,12 @@ static struct store_command move_of(const struct decision *decision,
 	struct store_command command = {
 		.kind = STORE_MOVE,
 		.event = event_of(decision),
-		.any_epoch = true,
+		.any_epoch = !decision->has_epoch,
 		.next_ms = now_ms, /* what is the dispatcher's is sent anew without delay */
 		.operation =
 			{
 				.id = found->operation.id,
+				.epoch = decision->epoch,
 				.reason = decision->why,
 				.reference = decision->reference,
 				.decided_by = STR("operator"),

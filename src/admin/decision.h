@@ -22,6 +22,8 @@ struct decision {
 	enum decision_kind kind;
 	bool has_happened; /* resolve: the service acted */
 	bool may_retry;	   /* resolve, if it did not: its caller may send it again */
+	bool has_epoch;	   /* it is about this sending; else about whichever was the last */
+	uint32_t epoch;
 	struct str why;
 	struct str reference; /* what the service calls the effect; or empty */
 };

@@ -9,6 +9,7 @@
 #include "core/inquiry.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "core/response.h"
 
 /* One answer being judged. */
@@ -153,4 +154,54 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 	}
 	*out_why = judging.why;
 	return verdict;
+}
+
+enum { MARK_BYTES = 8, MARK_TEXT = 2 * MARK_BYTES + 1 }; /* digits and a space */
+
+/* Of all that an answer is judged by; not of when one asks. */
+static void write_mark(const struct rule_inquiry *inquiry, char out[MARK_TEXT])
+{
+	struct hasher hasher;
+	struct hash hash;
+	uint8_t how[] = {(uint8_t)(inquiry->found_as >> 8), (uint8_t)inquiry->found_as,
+			 inquiry->has_absent_empty};
+
+	hasher_init(&hasher);
+	hasher_add_part(&hasher, inquiry->get);
+	hasher_add_part(&hasher, inquiry->found_at);
+	hasher_add_part(&hasher, inquiry->absent_empty);
+	hasher_add(&hasher, how, sizeof(how));
+	for (int status = 100; status < 600; status++) {
+		uint8_t says = (uint8_t)(status_class_has(inquiry->found, status) |
+					 status_class_has(inquiry->absent, status) << 1);
+
+		hasher_add(&hasher, &says, 1);
+	}
+	hasher_end(&hasher, &hash);
+	hex_write(hash.bytes, MARK_BYTES, out);
+	out[MARK_TEXT - 1] = ' ';
+}
+
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
+		 struct str *out_marked)
+{
+	char mark[MARK_TEXT];
+
+	*out_marked = STR("");
+	if (!question.len)
+		return 0;
+	write_mark(inquiry, mark);
+	*out_marked = arena_printf(mem, "%.*s%.*s", MARK_TEXT, mark, STR_ARG(question));
+	return out_marked->at ? 0 : FAIL_MEMORY;
+}
+
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked, struct str *out_question)
+{
+	char mark[MARK_TEXT];
+
+	write_mark(inquiry, mark);
+	if (!str_starts_with(marked, str_of(mark, MARK_TEXT)))
+		return false;
+	*out_question = str_from_index(marked, MARK_TEXT);
+	return true;
 }

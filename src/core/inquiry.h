@@ -27,4 +27,17 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why);
 
+/*
+ * A question is kept with its operation, and may be asked when the configuration is another: the
+ * answer to an old question, read by what a new one calls empty, would look like an absence. So it
+ * is kept with a mark of its whole declaration, and asked under that alone. 0, FAIL_MEMORY. An
+ * empty question has no mark.
+ */
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
+		 struct str *out_marked);
+
+/* The question again. False: its declaration is another by now. */
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked,
+		    struct str *out_question);
+
 #endif

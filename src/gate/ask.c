@@ -43,10 +43,10 @@ static bool is_a_key(struct str name, const struct policy *policy)
 {
 	const struct action *action = policy->action;
 
-	if (str_equal_nocase(name, policy->settings->tokens.header))
+	if (headers_is_named_like(name, policy->settings->tokens.header))
 		return true;
-	return action && (str_equal_nocase(name, action->downstream_key.header) ||
-			  str_equal_nocase(name, action->lock.fencing));
+	return action && (headers_is_named_like(name, action->downstream_key.header) ||
+			  headers_is_named_like(name, action->lock.fencing));
 }
 
 void ask_headers(struct str lines, const struct policy *policy, struct buf *out)

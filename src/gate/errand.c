@@ -9,6 +9,8 @@
 #include "gate/errand.h"
 
 #include "base/err.h"
+#include "core/downstream_key.h"
+#include "core/inquiry.h"
 #include "core/template.h"
 
 #include <stdio.h>
@@ -37,6 +39,8 @@ static void begin(struct errand *errand)
 void errand_start(struct errand *errand)
 {
 	begin(errand);
+	/* As it was claimed: its body was checked for that, and it is sent again by that alone. */
+	downstream_key_put_at(&errand->policy.downstream_key, errand->request->key_place);
 	if (!errand->is_resend && has_lookup(errand))
 		look_up(errand);
 	else
@@ -122,10 +126,13 @@ static void looked_up(struct ask *ask)
 
 static void look_up(struct errand *errand)
 {
-	struct str target;
+	struct str question, target;
 
-	if (template_finish(errand->request->lookup, &errand->operation->id, &errand->mem,
-			    &target) != 0) {
+	if (!inquiry_unmark(&errand->policy.action->lookup, errand->request->lookup, &question)) {
+		not_sent(errand, -1, "its look-up is declared in another way by now");
+		return;
+	}
+	if (template_finish(question, &errand->operation->id, &errand->mem, &target) != 0) {
 		not_sent(errand, -1, "there was no memory for its look-up");
 		return;
 	}

@@ -28,11 +28,16 @@ static bool is_final(const struct forward *forward)
 /* The service may have said when: in seconds, within bounds. */
 static int seconds_asked_for(struct str lines)
 {
+	struct str text = http_line_value(lines, STR("Retry-After"));
 	uint64_t seconds;
 
-	if (!str_to_u64(http_line_value(lines, STR("Retry-After")), RETRY_AFTER_MAX_S, &seconds))
-		return -1;
-	return (int)seconds;
+	if (str_to_u64(text, RETRY_AFTER_MAX_S, &seconds))
+		return (int)seconds;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return -1;
+	}
+	return text.len ? RETRY_AFTER_MAX_S : -1;
 }
 
 static void call_head(struct call *call)
@@ -146,8 +151,8 @@ static void write_lines(struct forward *forward, const char *key)
 	struct http_field field;
 
 	while (http_next_line(&lines, &field)) {
-		if ((rule->header.len && str_equal_nocase(field.name, rule->header)) ||
-		    (fencing.len && str_equal_nocase(field.name, fencing)) ||
+		if ((rule->header.len && headers_is_named_like(field.name, rule->header)) ||
+		    (fencing.len && headers_is_named_like(field.name, fencing)) ||
 		    (rule->field.len && is_digest(field.name)))
 			continue;
 		http_write_field(out, field.name, field.value);

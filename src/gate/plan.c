@@ -9,6 +9,7 @@
 
 #include "base/env.h"
 #include "core/backoff.h"
+#include "core/downstream_key.h"
 
 static bool has_probe(const struct plan_facts *facts)
 {
@@ -41,8 +42,9 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (!facts->request->method.len)
 		return false;
 	if (policy->action && policy->action->is_natural)
-		return true;
-	return time_add(facts->now_ms, policy_timeout_ms(policy)) < known_until_ms(facts);
+		return facts->is_wished;
+	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
+	       time_add(facts->now_ms, policy_timeout_ms(policy)) < known_until_ms(facts);
 }
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)

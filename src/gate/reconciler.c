@@ -19,6 +19,7 @@
 
 #include "base/err.h"
 #include "core/downstream_key.h"
+#include "core/inquiry.h"
 #include "core/template.h"
 
 #include <stdlib.h>
@@ -28,6 +29,7 @@ try {
 	struct list link; /* among the background's */
 	struct background *background;
 	struct operation_id id;
+	bool is_wished;	   /* by a caller; else it was due */
 	struct lane *lane; /* whose room it has; NULL: it has none yet */
 	struct generation *generation;
 	struct store_command found; /* the find; what it brought is read until the end */
@@ -52,6 +54,7 @@ static void found(struct store_command *command);
 static void begin(struct try *try);
 static void ask_it(struct try *try);
 static void judge(struct try *try);
+static void doubt(struct try *try);
 static void resend(struct try *try);
 static void postpone(struct try *try, int64_t next_ms);
 static void end(struct try *try);
@@ -72,7 +75,8 @@ static bool is_tried(const struct background *background, const struct operation
 }
 
 /* `lane` NULL: it is not known yet where it belongs. False: no memory. */
-static bool try_it(struct background *background, struct lane *lane, const struct operation_id *id)
+static bool try_it(struct background *background, struct lane *lane, const struct operation_id *id,
+		   bool is_wished)
 {
 	struct try *try = calloc(1, sizeof(*try));
 
@@ -80,6 +84,7 @@ static bool try_it(struct background *background, struct lane *lane, const struc
 		return false;
 	try->background = background;
 	try->id = *id;
+	try->is_wished = is_wished;
 	try->lane = lane;
 	if (lane)
 		lane->trying++;
@@ -125,7 +130,7 @@ void reconciler_take_wishes(struct background *background)
 	while (!background->is_draining && background->finds < BACKGROUND_FINDS_MAX &&
 	       background_next_wish(background, &id)) {
 		background_forget_wish(background);
-		if (!is_seen_to(background, &id) && !try_it(background, NULL, &id))
+		if (!is_seen_to(background, &id) && !try_it(background, NULL, &id, true))
 			call_waiters(background, &id);
 	}
 }
@@ -138,7 +143,7 @@ static void grant_wishes(struct lane *lane)
 
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
-		if (!try_it(lane->background, lane, &wish->id))
+		if (!try_it(lane->background, lane, &wish->id, true))
 			call_waiters(lane->background, &wish->id);
 		free(wish);
 	}
@@ -169,7 +174,7 @@ static void told_due(struct store_command *command)
 		const struct operation_id *id = &command->errands[i].operation.id;
 
 		if (!background->is_draining && !is_tried(background, id))
-			try_it(background, lane, id);
+			try_it(background, lane, id, false);
 	}
 	arena_fini(&due->mem);
 	free(due);
@@ -318,6 +323,7 @@ static struct plan_facts facts_of(const struct try *try)
 		.request = &try->found.request,
 		.now_ms = background_wall_ms(background),
 		.gained_ms = steps_since(&background->steps, operation->updated_ms),
+		.is_wished = try->is_wished,
 	};
 }
 
@@ -390,15 +396,21 @@ static void postpone_in_vain(struct try *try, const char *why)
 
 static void ask_it(struct try *try)
 {
-	struct str target;
+	const struct rule_inquiry *probe = &try->policy.action->probe;
+	struct str question, target;
 
-	if (template_finish(try->found.operation.probe, &try->id, &try->ask_mem, &target) != 0) {
+	if (!inquiry_unmark(probe, try->found.operation.probe, &question)) {
+		try->why = "not asked: its probe is declared in another way by now";
+		doubt(try);
+		return;
+	}
+	if (template_finish(question, &try->id, &try->ask_mem, &target) != 0) {
 		postpone_in_vain(try, "not asked: there was no memory for the question");
 		return;
 	}
 	try->asked_ms = background_wall_ms(try->background);
 	try->ask = (struct ask){
-		.inquiry = &try->policy.action->probe,
+		.inquiry = probe,
 		.policy = &try->policy,
 		.target = target,
 		.headers = try->found.request.headers,
@@ -487,6 +499,17 @@ static void move_absent(struct try *try)
 	submit(try);
 }
 
+/* Asking told nothing. */
+static void doubt(struct try *try)
+{
+	const struct plan_facts facts = facts_of(try);
+
+	if (plan_may_resend(&facts) && !try->background->is_draining)
+		resend(try);
+	else
+		postpone_in_vain(try, try->why);
+}
+
 static void judge(struct try *try)
 {
 	const struct plan_facts facts = facts_of(try);
@@ -507,10 +530,8 @@ static void judge(struct try *try)
 		postpone(try, from_ms);
 		return;
 	case INQUIRY_DOUBT:
-		if (plan_may_resend(&facts) && !try->background->is_draining)
-			resend(try);
-		else
-			postpone_in_vain(try, asked_in_vain(try));
+		try->why = asked_in_vain(try);
+		doubt(try);
 		return;
 	}
 	unreachable("an inquiry ends one of three ways");

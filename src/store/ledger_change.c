@@ -122,7 +122,8 @@ static int settle_missed(struct ledger *ledger, struct store_command *command)
 }
 
 /* Does one that is sent again still have its lock? One that lost it by force has it back where
- * nobody else has come; else sending it would make two of them. */
+ * nobody else has come. Beside another it would make two of them, and after another it would bring
+ * back what that one replaced, under the newer number. */
 static int judge_resending(struct ledger *ledger, struct store_command *command,
 			   const struct store_operation *record, const struct ledger_rule *rule,
 			   struct ledger_lock *out_lock)
@@ -135,7 +136,7 @@ static int judge_resending(struct ledger *ledger, struct store_command *command,
 	if (r != 0)
 		return r < 0 ? r : fail(FAIL_UNPLANNED);
 	command->fence = rule->fence;
-	if (!before || before == op)
+	if (before == op || (!before && out_lock->fence == rule->fence))
 		return 0;
 	r = ledger_view(ledger, record, rule, command);
 	return r < 0 ? r : STORE_LOCKED;

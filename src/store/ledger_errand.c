@@ -38,6 +38,7 @@ int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_req
 	sqlite3_bind_blob(put, 6, request->body.len ? request->body.at : "", (int)request->body.len,
 			  SQLITE_STATIC);
 	bind_str(put, 7, request->lookup);
+	bind_str(put, 8, request->key_place);
 	return ledger_run(ledger, put);
 }
 
@@ -62,6 +63,7 @@ int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 	out_request->has_body = sqlite3_column_int(get, 3) != 0;
 	out_request->body = column_str(get, 4, mem, &is_full);
 	out_request->lookup = column_str(get, 5, mem, &is_full);
+	out_request->key_place = column_str(get, 6, mem, &is_full);
 	sqlite3_reset(get);
 	return is_full ? FAIL_MEMORY : 0;
 }

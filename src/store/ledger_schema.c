@@ -55,7 +55,7 @@ static const char *const migrations[] = {
 	"CREATE TABLE request("
 	" op INTEGER PRIMARY KEY, method TEXT NOT NULL, target TEXT NOT NULL,"
 	" headers TEXT NOT NULL, has_body INTEGER NOT NULL, body BLOB NOT NULL,"
-	" lookup TEXT NOT NULL);"
+	" lookup TEXT NOT NULL, key_place TEXT NOT NULL);"
 	"CREATE TABLE answer("
 	" op INTEGER PRIMARY KEY, status INTEGER NOT NULL, is_kept INTEGER NOT NULL,"
 	" length INTEGER NOT NULL, digest BLOB NOT NULL,"
@@ -162,8 +162,9 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " WHERE until_ms <= ?1 AND until_ms < 9223372036854775807"
 			       " ORDER BY until_ms LIMIT ?2",
 	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
-	[SQL_REQUEST_PUT] = "INSERT INTO request VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_REQUEST_GET] = "SELECT method, target, headers, has_body, body, lookup"
+	[SQL_REQUEST_PUT] = "INSERT OR REPLACE INTO request"
+			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[SQL_REQUEST_GET] = "SELECT method, target, headers, has_body, body, lookup, key_place"
 			    " FROM request WHERE op = ?1",
 	[SQL_REQUEST_DELETE] = "DELETE FROM request WHERE op = ?1",
 	[SQL_OPERATION_DELETE] = "DELETE FROM operation WHERE op = ?1",

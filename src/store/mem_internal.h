@@ -21,6 +21,7 @@ struct record {
 	int64_t identity_until_ms;
 	int64_t plain_retention_ms;
 	struct store_request request;
+	bool keeps_request;	    /* one came with its claim */
 	struct budget *spends_from; /* where its amount is reserved; NULL: nowhere */
 	uint64_t fence;		    /* of its last sending */
 	bool is_forgotten;	    /* only its tombstone is left */

@@ -46,7 +46,7 @@ struct store_operation {
 	int64_t sent_ms;       /* when it was first picked up for sending; 0: never */
 	int64_t due_ms;	       /* when the gate sees to it by itself; 0: it does not, INT64_MAX: it
 				  waits for a lock, or has given up */
-	struct str probe;      /* the question of its probe, template_fill()ed; or empty */
+	struct str probe;      /* the question of its probe, inquiry_mark()ed; or empty */
 	struct str reference;  /* what the service calls the effect; or empty */
 	struct str resource;   /* the URL or path of what it made; or empty */
 	struct str reason;     /* why it was resolved, cancelled or failed by the gate; or empty */
@@ -62,7 +62,8 @@ struct store_request {
 			       sending adds (downstream key, fencing number) */
 	struct str body;    /* as it came */
 	bool has_body;
-	struct str lookup; /* the question of its look-up, template_fill()ed; or empty */
+	struct str lookup;    /* the question of its look-up, inquiry_mark()ed; or empty */
+	struct str key_place; /* where its downstream key goes, downstream_key_place() */
 };
 
 /* Whose doing something was. The numbers are stored; they never change. */

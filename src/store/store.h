@@ -67,7 +67,7 @@ enum {
 	STORE_REUSED = 6,      /* another operation has its identity; `operation` and its answer */
 	STORE_LOCKED = 7,      /* `operation` is who holds, or is before us; `view` the lock.
 				* A move that sends again (EVENT_RESENT) what has lost its lock by
-				* force: somebody else has it; `operation` is unmoved */
+				* force: somebody else has it, or had; `operation` is unmoved */
 	STORE_VERSION = 8,     /* the lock's version is another: `view.lock_version` */
 	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,  /* nobody opened it */

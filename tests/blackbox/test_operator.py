@@ -317,3 +317,19 @@ def test_resolve_without_a_reference_opens_no_budget(ruled, upstream, token):
     assert op(ruled, 'resolve', id, '--happened', '--why', 'seen').returncode == 0
     refused = ruled.post('/refund', token + '-r', json={'payment': token, 'amount': 1})
     assert refused.slug == 'budget-unknown'
+
+
+def test_resolve_is_about_the_sending_that_was_looked_at(gate, upstream, path, token):
+    # Shows that with --epoch a word about an earlier sending decides nothing about a later one, which
+    # may have acted; and that of the right one it counts.
+    upstream.plan(path, drop(works=False), drop())
+    unknown = gate.post(path, token).operation
+    epoch = str(op_json(gate, 'show', unknown)['epoch'])
+    said = ('--did-not', '--why', 'looked', '--epoch', epoch)
+    assert op(gate, 'resolve', unknown, *said).returncode == 0
+    again = gate.post(path, token)
+    assert (again.operation, again.state) == (unknown, 'unknown')
+    late = op(gate, 'resolve', unknown, *said)
+    assert late.returncode == 1 and 'sent again' in late.stderr, late
+    assert op_json(gate, 'show', unknown)['state'] == 'unknown'
+    assert op(gate, 'resolve', unknown, '--did-not', '--why', 'x', '--epoch', 'x').returncode == 2

@@ -15,6 +15,7 @@ static void assert_request(const struct store_request *request)
 	assert_str(request->body, "hello");
 	assert_true(request->has_body);
 	assert_str(request->lookup, "/v1/tickets?title=hello");
+	assert_str(request->key_place, "header X-Key");
 }
 
 /* Queued in one transaction with its request, and due at once; taken, it is running. */
@@ -277,6 +278,35 @@ static void requests_are_kept_as_they_came(void **state)
 	claim = ruled_claim(world, "t2");
 	ruled_done(world, claim);
 	assert_int_equal(ruled_found(world, &claim->operation)->request.method.len, 0);
+}
+
+/* What is kept is what is sent: who picks it up may bring the same command in other bytes. */
+static void a_request_is_kept_as_it_is_sent(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *first = ruled_claim(world, "t1"), *again;
+
+	first->request = (struct store_request){.method = STR("POST"),
+						.target = STR("/v1/x"),
+						.body = STR("one"),
+						.has_body = true,
+						.key_place = STR("header A")};
+	ruled_done(world, first);
+	ruled_settled(world, &first->operation, EVENT_NOT_SENT);
+	again = ruled_claim(world, "t1");
+	again->may_pick_up = true;
+	again->request = first->request;
+	again->request.body = STR("two");
+	again->request.key_place = STR("field b");
+	assert_int_equal(world_do(world, again), 0);
+	assert_true(again->did_pick_up);
+	assert_str(ruled_found(world, &first->operation)->request.body, "two");
+	assert_str(ruled_found(world, &first->operation)->request.key_place, "field b");
+	ruled_settled(world, &again->operation, EVENT_NOT_SENT);
+	again = ruled_claim(world, "t1");
+	again->may_pick_up = true;
+	assert_int_equal(world_do(world, again), 0);
+	assert_int_equal(ruled_found(world, &first->operation)->request.method.len, 0);
 }
 
 /* An unknown one that is due is handed out, stays unknown, and is due when that has been said. */
@@ -592,6 +622,7 @@ int main(void)
 		WORLD_BOTH(waiting_is_bounded),
 		WORLD_BOTH(requests_are_kept_until_the_end),
 		WORLD_BOTH(requests_are_kept_as_they_came),
+		WORLD_BOTH(a_request_is_kept_as_it_is_sent),
 		WORLD_BOTH(unknown_is_due_as_it_was_said),
 		WORLD_BOTH(what_is_handed_out_is_leased),
 		WORLD_BOTH(given_up_is_never_due),

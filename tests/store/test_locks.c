@@ -418,6 +418,25 @@ static void nothing_is_sent_again_beside_a_holder(void **state)
 	assert_true(ruled_found(world, &next)->view.holds_lock);
 }
 
+/* It lost its lock, and somebody had it since: sent again it would undo what that one did. */
+static void nothing_is_sent_again_after_a_successor(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation next;
+	struct store_command *move = world_command(world, STORE_MOVE);
+
+	ruled_settled(world, &first, EVENT_LOST_SIGHT);
+	assert_int_equal(force(world, &first)->result, 0);
+	next = ruled_done(world, ruled_lock(ruled_claim(world, "n"), 'x'));
+	ruled_settled(world, &next, EVENT_SUCCEEDED);
+	move->operation.id = first.id;
+	move->any_epoch = true;
+	move->event = EVENT_RESENT;
+	assert_int_equal(world_do(world, move), STORE_LOCKED);
+	assert_int_equal(ruled_found(world, &first)->operation.state, STATE_UNKNOWN);
+}
+
 /* Whoever moves a queued one to running by hand would pass its lock. */
 static void nothing_is_moved_past_its_lock(void **state)
 {
@@ -591,6 +610,7 @@ int main(void)
 		WORLD_BOTH(sent_again_under_its_lock),
 		WORLD_BOTH(sent_again_takes_the_lock_back),
 		WORLD_BOTH(nothing_is_sent_again_beside_a_holder),
+		WORLD_BOTH(nothing_is_sent_again_after_a_successor),
 		WORLD_BOTH(nothing_is_moved_past_its_lock),
 		WORLD_BOTH(success_counts_without_the_lock),
 		WORLD_BOTH(only_a_holder_loses_its_lock),

@@ -114,6 +114,11 @@ static void a_flag_is_true_or_false(void **state)
 		"{\"why\":\"seen\",\"happened\":\"false\"}",
 		"{\"why\":\"seen\",\"happened\":false,\"retry\":0}",
 		"{\"why\":\"seen\",\"happened\":false,\"retry\":null}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":\"1\"}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":-1}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":1.5}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":4294967296}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":null}",
 	};
 	struct decision decision;
 

@@ -144,6 +144,39 @@ static void test_memory(void **state)
 	arena_fini(&mem);
 }
 
+/* An old question is asked only while its answer is judged as it was meant to be. */
+static void test_a_question_keeps_its_declaration(void **state)
+{
+	const struct asking asking = {.at = "/data/0", .empty = "/data", .absent = 200};
+	struct rule_inquiry one = inquiry_of(&asking), other;
+	struct str marked, question;
+	struct arena mem;
+
+	arena_init(&mem, MEMORY_MAX);
+	assert_int_equal(inquiry_mark(&one, STR("/p?of={operation}"), &mem, &marked), 0);
+	assert_true(inquiry_unmark(&one, marked, &question));
+	assert_true(str_equal(question, STR("/p?of={operation}")));
+	other = one;
+	other.settle_ms = other.every_ms = 77;
+	assert_true(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.get = STR("/q");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.absent_empty = STR("/items");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.found_at = STR("/items/0");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	status_class_add(other.absent, 404);
+	assert_false(inquiry_unmark(&other, marked, &question));
+	assert_false(inquiry_unmark(&one, STR("/p?of={operation}"), &question));
+	assert_int_equal(inquiry_mark(&one, STR(""), &mem, &marked), 0);
+	assert_int_equal(marked.len, 0);
+	arena_fini(&mem);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -153,6 +186,7 @@ int main(void)
 		cmocka_unit_test(test_both_at_once_is_doubt),
 		cmocka_unit_test(test_absence_is_never_certain_without_being_declared),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_a_question_keeps_its_declaration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

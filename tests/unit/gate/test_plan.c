@@ -68,6 +68,7 @@ static void give_key(struct world *world)
 		.header = STR("Idempotency-Key"),
 		.for_ms = HOUR,
 	};
+	world->request.key_place = STR("header Idempotency-Key");
 }
 
 static void without_any_rule_it_is_a_persons(void **state)
@@ -144,12 +145,14 @@ static void without_its_request_nothing_is_sent(void **state)
 	assert_false(plan_may_resend(&world->facts));
 }
 
-static void a_natural_one_may_always_be_sent_again(void **state)
+static void a_natural_one_is_sent_again_when_it_is_wished(void **state)
 {
 	struct world *world = *state;
 
 	world->action.is_natural = true;
 	world->operation.sent_ms = NOW - 10000 * HOUR;
+	assert_int_equal(plan_first(&world->facts), PLAN_NOTHING);
+	world->facts.is_wished = true;
 	assert_int_equal(plan_first(&world->facts), PLAN_RESEND);
 }
 
@@ -318,7 +321,7 @@ int main(void)
 		TEST(an_actions_own_timeout_counts),
 		TEST(of_one_that_was_never_seen_sent_no_key_is_known),
 		TEST(without_its_request_nothing_is_sent),
-		TEST(a_natural_one_may_always_be_sent_again),
+		TEST(a_natural_one_is_sent_again_when_it_is_wished),
 		TEST(an_absence_counts_once_it_is_late_enough),
 		TEST(an_absence_counts_by_time_that_has_passed),
 		TEST(pauses_double_up_to_ten_minutes),
