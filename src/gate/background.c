@@ -186,11 +186,9 @@ static void run_wished(struct loop_post *post)
 	reconciler_take_wishes(background);
 }
 
-static bool is_wished_for(const struct background *background, const struct operation_id *id)
+bool wish_is_among(const struct list *wishes, const struct operation_id *id)
 {
-	const struct list *link;
-
-	for (link = background->wishes.next; link != &background->wishes; link = link->next) {
+	for (const struct list *link = wishes->next; link != wishes; link = link->next) {
 		if (memcmp(&list_entry(link, struct wish, link)->id, id, sizeof(*id)) == 0)
 			return true;
 	}
@@ -202,7 +200,7 @@ static bool add_wish(struct background *background, const struct operation_id *i
 {
 	struct wish *wish;
 
-	if (is_wished_for(background, id))
+	if (wish_is_among(&background->wishes, id))
 		return true;
 	if (background->wish_count >= BACKGROUND_WISHES_MAX)
 		return false;

@@ -90,24 +90,13 @@ static bool try_it(struct background *background, struct lane *lane, const struc
 	return true;
 }
 
-static bool is_wished_in(const struct lane *lane, const struct operation_id *id)
-{
-	struct list *link, *after;
-
-	list_for_each (link, after, &lane->wishes) {
-		if (memcmp(&list_entry(link, struct wish, link)->id, id, sizeof(*id)) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Is somebody already going to find out, so that whoever waits for it will be called? */
 static bool is_seen_to(const struct background *background, const struct operation_id *id)
 {
 	struct list *link, *after;
 
 	list_for_each (link, after, &background->lanes) {
-		if (is_wished_in(list_entry(link, struct lane, link), id))
+		if (wish_is_among(&list_entry(link, struct lane, link)->wishes, id))
 			return true;
 	}
 	return is_tried(background, id);
