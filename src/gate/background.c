@@ -73,8 +73,10 @@ static void lane_free(struct lane *lane)
 /* Who wishes for something there is called: nobody will find out. */
 static void drop_wishes(struct lane *lane)
 {
-	while (!list_is_empty(&lane->wishes)) {
-		struct wish *wish = list_entry(lane->wishes.next, struct wish, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &lane->wishes) {
+		struct wish *wish = list_entry(link, struct wish, link);
 
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
@@ -447,8 +449,10 @@ static void free_wishes(struct background *background)
 
 static void free_lanes(struct background *background)
 {
-	while (!list_is_empty(&background->lanes)) {
-		struct lane *lane = list_entry(background->lanes.next, struct lane, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &background->lanes) {
+		struct lane *lane = list_entry(link, struct lane, link);
 
 		drop_wishes(lane);
 		lane_free(lane);

@@ -122,9 +122,13 @@ void reconciler_take_wishes(struct background *background)
 /* Wishes that wait for room come before what is merely due. */
 static void grant_wishes(struct lane *lane)
 {
-	while (lane->trying < BACKGROUND_ASKS_MAX && !list_is_empty(&lane->wishes)) {
-		struct wish *wish = list_entry(lane->wishes.next, struct wish, link);
+	struct list *link, *after;
 
+	list_for_each (link, after, &lane->wishes) {
+		struct wish *wish = list_entry(link, struct wish, link);
+
+		if (lane->trying >= BACKGROUND_ASKS_MAX)
+			return;
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
 		if (!try_it(lane->background, lane, &wish->id))
