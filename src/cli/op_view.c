@@ -200,21 +200,13 @@ static void append_lock(const struct json_value *lock, struct arena *mem, struct
 static struct str amount_text(const struct json_value *budget, const char *name, struct arena *mem)
 {
 	const struct json_value *value = op_member(budget, name);
-	int digits = money_exponent(op_member_text(budget, "currency", mem));
-	uint64_t size, unit = 1;
+	char text[MONEY_TEXT];
 	int64_t amount;
 
-	if (!value || value->type != JSON_NUMBER || digits < 0 ||
-	    !json_number_to_i64(&value->number, &amount))
+	if (!value || value->type != JSON_NUMBER || !json_number_to_i64(&value->number, &amount))
 		return value_text(value, mem);
-	for (int i = 0; i < digits; i++)
-		unit *= 10;
-	size = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
-	if (digits == 0)
-		return arena_printf(mem, "%s%llu", amount < 0 ? "-" : "", (unsigned long long)size);
-	return arena_printf(mem, "%s%llu.%0*llu", amount < 0 ? "-" : "",
-			    (unsigned long long)(size / unit), digits,
-			    (unsigned long long)(size % unit));
+	money_write(amount, op_member_text(budget, "currency", mem), text);
+	return arena_str(mem, str_from(text));
 }
 
 static void append_budget(const struct json_value *budget, struct arena *mem, struct buf *out)

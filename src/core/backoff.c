@@ -18,7 +18,7 @@ int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t ra
 	for (uint32_t i = 1; i < tries && pause < max_ms; i++)
 		pause = pause > INT64_MAX / 4 ? max_ms : 2 * pause;
 	if (pause > max_ms)
-		pause = max_ms;
+		pause = max_ms < 1 ? 1 : max_ms;
 	if (pause > INT64_MAX / 2)
 		pause = INT64_MAX / 2;
 	pause += share(pause / 2, random) - pause / 4;

@@ -73,8 +73,10 @@ static void lane_free(struct lane *lane)
 /* Who wishes for something there is called: nobody will find out. */
 static void drop_wishes(struct lane *lane)
 {
-	while (!list_is_empty(&lane->wishes)) {
-		struct wish *wish = list_entry(lane->wishes.next, struct wish, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &lane->wishes) {
+		struct wish *wish = list_entry(link, struct wish, link);
 
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
@@ -194,11 +196,9 @@ static void run_wished(struct loop_post *post)
 	reconciler_take_wishes(background);
 }
 
-static bool is_wished_for(const struct background *background, const struct operation_id *id)
+bool wish_is_among(const struct list *wishes, const struct operation_id *id)
 {
-	const struct list *link;
-
-	for (link = background->wishes.next; link != &background->wishes; link = link->next) {
+	for (const struct list *link = wishes->next; link != wishes; link = link->next) {
 		if (memcmp(&list_entry(link, struct wish, link)->id, id, sizeof(*id)) == 0)
 			return true;
 	}
@@ -210,7 +210,7 @@ static bool add_wish(struct background *background, const struct operation_id *i
 {
 	struct wish *wish;
 
-	if (is_wished_for(background, id))
+	if (wish_is_among(&background->wishes, id))
 		return true;
 	if (background->wish_count >= BACKGROUND_WISHES_MAX)
 		return false;
@@ -457,8 +457,10 @@ static void free_wishes(struct background *background)
 
 static void free_lanes(struct background *background)
 {
-	while (!list_is_empty(&background->lanes)) {
-		struct lane *lane = list_entry(background->lanes.next, struct lane, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &background->lanes) {
+		struct lane *lane = list_entry(link, struct lane, link);
 
 		drop_wishes(lane);
 		lane_free(lane);

@@ -104,6 +104,9 @@ static inline bool lane_rests(const struct lane *lane)
 /* Something may have become due, in whatever lane. */
 void background_look(struct background *background);
 
+/* Does somebody wish for it in this list? */
+bool wish_is_among(const struct list *wishes, const struct operation_id *id);
+
 /* Take the next wish that has no lane; false: there is none. */
 bool background_next_wish(struct background *background, struct operation_id *out_id);
 /* One that was taken, or put into a lane, is no more. */

@@ -95,24 +95,13 @@ static bool try_it(struct background *background, struct lane *lane, const struc
 	return true;
 }
 
-static bool is_wished_in(const struct lane *lane, const struct operation_id *id)
-{
-	struct list *link, *after;
-
-	list_for_each (link, after, &lane->wishes) {
-		if (memcmp(&list_entry(link, struct wish, link)->id, id, sizeof(*id)) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Is somebody already going to find out, so that whoever waits for it will be called? */
 static bool is_seen_to(const struct background *background, const struct operation_id *id)
 {
 	struct list *link, *after;
 
 	list_for_each (link, after, &background->lanes) {
-		if (is_wished_in(list_entry(link, struct lane, link), id))
+		if (wish_is_among(&list_entry(link, struct lane, link)->wishes, id))
 			return true;
 	}
 	return is_tried(background, id);
@@ -138,9 +127,13 @@ void reconciler_take_wishes(struct background *background)
 /* Wishes that wait for room come before what is merely due. */
 static void grant_wishes(struct lane *lane)
 {
-	while (lane->trying < BACKGROUND_ASKS_MAX && !list_is_empty(&lane->wishes)) {
-		struct wish *wish = list_entry(lane->wishes.next, struct wish, link);
+	struct list *link, *after;
 
+	list_for_each (link, after, &lane->wishes) {
+		struct wish *wish = list_entry(link, struct wish, link);
+
+		if (lane->trying >= BACKGROUND_ASKS_MAX)
+			return;
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
 		if (!try_it(lane->background, lane, &wish->id, true))

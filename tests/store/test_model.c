@@ -423,7 +423,7 @@ static void step_cancel(struct model *model)
 
 static void step_release(struct model *model)
 {
-	enum operation_state state = STATE_QUEUED + pick(model, 3);
+	enum operation_state state = (enum operation_state)(STATE_QUEUED + pick(model, 3));
 	struct thing *thing = any_in(model, state);
 	struct store_command *release = world_command(model->world, STORE_RELEASE);
 	bool holds;
