@@ -66,7 +66,8 @@ _counterfoil_op() {
 	cancel | release) _counterfoil_reply "$common --why" ;;
 	locks) _counterfoil_reply "$common --held --waiting" ;;
 	resolve)
-		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference --epoch"
+		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference
+			--epoch"
 		;;
 	esac
 }

@@ -272,18 +272,15 @@ def test_the_history_says_what_was_asked_and_done(desk_of, upstream, gate):
     sent, ended = eventually(lines)
     assert sent.startswith('sent again under its downstream key after asking in vain: '), sent
     assert ended == 'sent again: it was answered', ended
-    found = desk_of('pays')
-    found.tell(THING)
-    document = found.wait(found.lose())
-    assert notes(document, 'reconciler')[-1].startswith('asked: it is there'), document
 
 
 def test_a_probe_that_finds_it_sends_nothing(desk_of, upstream):
-    # Shows that where asking tells, nothing is sent again.
+    # Shows that where asking tells, nothing is sent again, and that the history says so.
     desk = desk_of('both')
     desk.tell(THING)
-    desk.wait(desk.lose())
+    document = desk.wait(desk.lose())
     assert desk.sent() == 1
+    assert notes(document, 'reconciler')[-1].startswith('asked: it is there'), document
 
 
 def test_a_crowd_of_retries(desk, upstream):
