@@ -110,7 +110,7 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_OPERATION_TRIES_ANEW] = "UPDATE operation SET tries = 0 WHERE op = ?1",
 	[SQL_OPERATION_WAIT] = "UPDATE operation SET due = 9223372036854775807"
 			       " WHERE op = ?1 AND due <> 9223372036854775807",
-	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = ?2"
+	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = min(?2, updated_ms)"
 			       " WHERE op = ?1 AND due = 9223372036854775807",
 	[SQL_QUEUED_DUE] =
 		"SELECT op, due, updated_ms FROM operation INDEXED BY operation_due"

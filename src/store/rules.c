@@ -100,6 +100,11 @@ int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms)
 	return was_set_back && due_ms > now_ms ? now_ms : due_ms;
 }
 
+int64_t turn_due(const struct store_operation *record, int64_t now_ms)
+{
+	return record->updated_ms < now_ms ? record->updated_ms : now_ms;
+}
+
 int64_t record_expiry(const struct store_command *command, enum operation_state state,
 		      int64_t taken_until_ms, int64_t now_ms)
 {

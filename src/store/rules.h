@@ -112,6 +112,12 @@ void record_start(struct store_operation *record, int64_t now_ms, int64_t retent
 int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms);
 
 /*
+ * When one is due whose turn in a line has come: at once. Said with the time of its own claim where
+ * that has passed, as in SQL_OPERATION_WAKE: the clock may be wrong now, and set back tomorrow.
+ */
+int64_t turn_due(const struct store_operation *record, int64_t now_ms);
+
+/*
  * When the gate asks after an unknown `record` next, and that it has tried. STORE_LOST: somebody
  * has decided about it in the meantime, and it is no longer the epoch's to postpone.
  */

@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from harness.client import Closed
 from harness.fault import FOREVER, Machine, find_library
 from harness.rules import MEDIA, eventually, money, needed, op, op_json, operations, ruled, told
 from harness.upstream import Upstream, behaviour
@@ -152,7 +153,12 @@ class Town:
     def bring_up(self):
         if self.machine:
             self.machine.disarm()
-        if not self.gate.is_running or self.gate.process.poll() is not None:
+        for _ in range(5):    # a fault that was under way when it was disarmed may still end it
+            try:
+                if self.gate.is_running and self.gate.process.poll() is None:
+                    return self.gate.wait_ready()
+            except (OSError, Closed):
+                pass
             self.gate.kill9()
             self.gate.restart()
         self.gate.wait_ready()
@@ -167,8 +173,13 @@ class Town:
                     if o['state'] in ('queued', 'running', 'unknown')]
             for each in left:
                 self.push(service, each)
+            self.left = left
             return not left
-        eventually(is_over, 100, 'the end of all')    # STORE_LEASE_MS is a minute
+        try:
+            eventually(is_over, 100)    # STORE_LEASE_MS is a minute
+        except AssertionError:
+            whole = [self.gate.operation(each['id'], ACCOUNT) for each in self.left[:3]]
+            raise AssertionError(f'{len(self.left)} never end, the first: {json.dumps(whole, indent=1)}')
 
     def push(self, service, each):
         name = each['token'].rpartition('~')[0]

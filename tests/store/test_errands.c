@@ -159,6 +159,20 @@ static void not_sent_is_due_again(void **state)
 	}
 }
 
+/* A turn that came while the clock was ahead is still there when it has been set right. */
+static void a_turn_outlives_a_wrong_clock(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder =
+		ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+
+	ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
+	world->now_ms += DAY_MS;
+	ruled_settled(world, &holder, EVENT_SUCCEEDED);
+	world->now_ms -= DAY_MS;
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 1);
+}
+
 /* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
 static void a_clock_that_is_set_back(void **state)
 {
@@ -617,6 +631,7 @@ int main(void)
 		WORLD_BOTH(taking_is_bounded_and_in_order),
 		WORLD_BOTH(not_sent_is_due_again),
 		WORLD_BOTH(a_clock_that_is_set_back),
+		WORLD_BOTH(a_turn_outlives_a_wrong_clock),
 		WORLD_BOTH(callers_own_is_never_due),
 		WORLD_BOTH(nobody_picks_up_the_dispatchers),
 		WORLD_BOTH(waiting_is_bounded),
