@@ -58,6 +58,7 @@ static void conclude(struct errand *errand, enum operation_event event, const ch
 void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
 {
 	begin(errand);
+	errand->is_untried = true;
 	errand->next_ms = next_ms;
 	conclude(errand, EVENT_NOT_SENT, reason);
 }
@@ -329,5 +330,6 @@ static void settle(struct errand *errand)
 	if (errand->is_resend && !command->operation.reason.len)
 		command->operation.reason = STR("it was sent again, and answered");
 	command->operation.epoch = errand->epoch;
+	command->is_untried = errand->is_untried;
 	gate_ask(&background_of(errand)->station, command);
 }

@@ -86,6 +86,7 @@ struct request {
 	/* step_70_settle */
 	enum operation_event event;
 	bool must_settle; /* the store could not; the caller has been answered */
+	bool is_untried;  /* nothing was even tried to be sent: the claim was in doubt */
 	int64_t settle_pause_ms;
 	struct loop_timer pause;
 

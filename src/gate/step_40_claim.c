@@ -278,6 +278,7 @@ static enum step uncertain(struct request *request)
 	request->epoch = request->command.operation.epoch;
 	request->attempt_number = request->command.attempt_number;
 	request->must_settle = request->epoch > 0;
+	request->is_untried = true;
 	request->event = EVENT_NOT_SENT;
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
 }

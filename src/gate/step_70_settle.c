@@ -60,6 +60,7 @@ enum step step_settle_start(struct request *request)
 		.retention_ms = request->policy.retention_ms,
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
+		.is_untried = request->is_untried,
 		.operation = {.id = request->id, .epoch = request->epoch},
 	};
 	if (request->is_found) {

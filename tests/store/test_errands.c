@@ -159,6 +159,27 @@ static void not_sent_is_due_again(void **state)
 	}
 }
 
+/* Put back before anything was sent, a pick-up is no try; in doubt or not, and on top of real ones.
+ */
+static void what_was_never_sent_is_no_try(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	struct store_operation taken = ruled_taken(world, 10)->errands[0].operation;
+	struct store_command *back;
+
+	ruled_settled(world, &taken, EVENT_NOT_SENT);
+	for (int i = 0; i < 3; i++) {
+		taken = ruled_taken(world, 10)->errands[0].operation;
+		assert_int_equal(taken.tries, 2);
+		back = world_settle(world, &taken, EVENT_NOT_SENT);
+		back->is_untried = true;
+		back->next_ms = world->now_ms;
+		assert_int_equal(world_do(world, back), 0);
+		assert_int_equal(ruled_found(world, &first)->operation.tries, 1);
+	}
+}
+
 /* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
 static void a_clock_that_is_set_back(void **state)
 {
@@ -616,6 +637,7 @@ int main(void)
 		WORLD_BOTH(errands_are_their_upstreams),
 		WORLD_BOTH(taking_is_bounded_and_in_order),
 		WORLD_BOTH(not_sent_is_due_again),
+		WORLD_BOTH(what_was_never_sent_is_no_try),
 		WORLD_BOTH(a_clock_that_is_set_back),
 		WORLD_BOTH(callers_own_is_never_due),
 		WORLD_BOTH(nobody_picks_up_the_dispatchers),
