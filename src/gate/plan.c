@@ -44,7 +44,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (policy->action && policy->action->is_natural)
 		return facts->is_wished;
 	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
-	       time_add(facts->now_ms, policy_timeout_ms(policy)) < known_until_ms(facts);
+	       time_add(time_add(facts->now_ms, facts->lost_ms), policy_timeout_ms(policy)) <
+		       known_until_ms(facts);
 }
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)

@@ -25,6 +25,8 @@ struct plan_facts {
 	int64_t now_ms;			     /* Unix time */
 	int64_t gained_ms; /* of that, what the clock was set forward by since the operation became
 			      unknown: time that has not passed */
+	int64_t lost_ms;   /* what it was set back by since the operation was first sent: time that
+			      has   passed although the clock does not show it */
 	bool is_wished;	   /* its caller asks for it now */
 };
 

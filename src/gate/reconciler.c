@@ -316,6 +316,7 @@ static struct plan_facts facts_of(const struct try *try)
 		.request = &try->found.request,
 		.now_ms = background_wall_ms(background),
 		.gained_ms = steps_since(&background->steps, operation->updated_ms),
+		.lost_ms = steps_lost_since(&background->steps, operation->sent_ms),
 		.is_wished = try->is_wished,
 	};
 }
