@@ -178,6 +178,17 @@ void ask_start(struct client *client, struct ask *ask)
 	call_start(client, &ask->call);
 }
 
+void ask_break_off(struct ask *ask)
+{
+	ask->is_broken_off = true;
+	call_cancel(&ask->call);
+}
+
+bool ask_was_broken_off(const struct ask *ask)
+{
+	return ask->is_broken_off && ask->verdict == INQUIRY_DOUBT;
+}
+
 void ask_settlement(const struct ask *ask, struct str account, struct store_command *command)
 {
 	const struct policy *policy = ask->policy;

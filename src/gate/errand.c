@@ -55,12 +55,17 @@ static void conclude(struct errand *errand, enum operation_event event, const ch
 	settle(errand);
 }
 
-void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
+static void put_back(struct errand *errand, int64_t next_ms, const char *reason)
 {
-	begin(errand);
 	errand->is_untried = true;
 	errand->next_ms = next_ms;
 	conclude(errand, EVENT_NOT_SENT, reason);
+}
+
+void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
+{
+	begin(errand);
+	put_back(errand, next_ms, reason);
 }
 
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason)
@@ -110,7 +115,11 @@ static void looked_up(struct ask *ask)
 {
 	struct errand *errand = ask->owner;
 
-	metrics_add(&background_of(errand)->metrics.asked[ask->verdict], 1);
+	background_asked(background_of(errand), ask);
+	if (ask_was_broken_off(ask)) {
+		put_back(errand, now_ms(errand), ERRAND_STOPPING);
+		return;
+	}
 	switch (ask->verdict) {
 	case INQUIRY_FOUND:
 		found(errand);
@@ -146,7 +155,8 @@ static void look_up(struct errand *errand)
 		.owner = errand,
 		.done = looked_up,
 	};
-	ask_start(errand->generation->clients[errand->policy.upstream], &errand->ask);
+	background_ask(background_of(errand), errand->generation->clients[errand->policy.upstream],
+		       &errand->ask);
 }
 
 /* The sending. */

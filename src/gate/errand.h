@@ -17,6 +17,8 @@
 #include "gate/background_internal.h"
 #include "gate/forward.h"
 
+#define ERRAND_STOPPING "the gate was about to stop"
+
 struct errand {
 	/* the owner's to fill; borrowed until it has ended */
 	struct lane *lane;

@@ -357,8 +357,11 @@ static void asked(struct ask *ask)
 {
 	struct try *try = ask->owner;
 
-	metrics_add(&try->background->metrics.asked[ask->verdict], 1);
-	judge(try);
+	background_asked(try->background, ask);
+	if (ask_was_broken_off(ask))
+		postpone(try, background_wall_ms(try->background)); /* the next gate asks */
+	else
+		judge(try);
 }
 
 /* A line of the history: what was done, and where it was asked in vain before, what that told. */
@@ -412,7 +415,7 @@ static void ask_it(struct try *try)
 		.owner = try,
 		.done = asked,
 	};
-	ask_start(try->generation->clients[try->policy.upstream], &try->ask);
+	background_ask(try->background, try->generation->clients[try->policy.upstream], &try->ask);
 }
 
 /* Deciding. */
