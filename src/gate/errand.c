@@ -13,8 +13,6 @@
 #include "core/inquiry.h"
 #include "core/template.h"
 
-#include <stdio.h>
-
 static void send_it(struct errand *errand);
 static void look_up(struct errand *errand);
 static bool has_lookup(const struct errand *errand);
@@ -80,7 +78,6 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 {
 	const struct settings *settings = errand->generation->settings;
 	uint32_t tries = errand->operation->tries ? errand->operation->tries : 1;
-	char text[512];
 
 	if (!plan_gives_up(settings, tries)) {
 		errand->next_ms = plan_retry_ms(settings, tries, retry_after_s, now_ms(errand),
@@ -88,10 +85,8 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 		conclude(errand, EVENT_NOT_SENT, why);
 		return;
 	}
-	snprintf(text, sizeof(text), "gave up after %u sendings that did not arrive: %s",
-		 (unsigned)tries, why ? why : "the service said that it did not act");
 	metrics_add(&background_of(errand)->metrics.gave_up, 1);
-	conclude(errand, EVENT_REFUSED, text);
+	conclude(errand, EVENT_REFUSED, plan_given_up_text(tries, why, &errand->mem).at);
 }
 
 /* Look-up: is there one already, whoever made it? */

@@ -108,6 +108,15 @@ bool plan_gives_up(const struct settings *settings, uint32_t tries)
 	return tries >= settings->outbox.attempts;
 }
 
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem)
+{
+	struct str text = arena_printf(mem, "gave up after %u sending%s that did not arrive: %s",
+				       (unsigned)tries, tries == 1 ? "" : "s",
+				       why ? why : "the service said that it did not act");
+
+	return text.at ? text : STR("gave up after too many sendings that did not arrive");
+}
+
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,
 		      int64_t now_ms, uint32_t random)
 {

@@ -68,6 +68,10 @@ enum operation_event plan_resent(const struct policy *policy, enum operation_eve
 /* Has the dispatcher tried often enough? `tries` with the one that has just ended. */
 bool plan_gives_up(const struct settings *settings, uint32_t tries);
 
+/* The reason of what is given up after them; the last one failed as `why` says (NULL: by status).
+ */
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem);
+
 /* When the dispatcher sends it next (Unix time); the service asked for `retry_after_s`, or -1. */
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,
 		      int64_t now_ms, uint32_t random);
