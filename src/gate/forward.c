@@ -10,6 +10,7 @@
 #include "gate/forward.h"
 
 #include "core/downstream_key.h"
+#include "core/text.h"
 #include "gate/headers.h"
 
 enum {
@@ -151,8 +152,8 @@ static void write_lines(struct forward *forward, const char *key)
 	struct http_field field;
 
 	while (http_next_line(&lines, &field)) {
-		if ((rule->header.len && headers_is_named_like(field.name, rule->header)) ||
-		    (fencing.len && headers_is_named_like(field.name, fencing)) ||
+		if ((rule->header.len && text_names_header(field.name, rule->header)) ||
+		    (fencing.len && text_names_header(field.name, fencing)) ||
 		    (rule->field.len && is_digest(field.name)))
 			continue;
 		http_write_field(out, field.name, field.value);
