@@ -213,6 +213,7 @@ static void send_it(struct errand *errand)
 		.body = request->body,
 		.has_body = request->has_body,
 		.mem = &errand->mem,
+		.env = background_of(errand)->gate->env,
 		.owner = errand,
 		.done = forwarded,
 	};

@@ -26,8 +26,21 @@ static bool is_final(const struct forward *forward)
 	return forward->event == EVENT_SUCCEEDED || forward->event == EVENT_REFUSED;
 }
 
-/* The service may have said when: in seconds, within bounds. */
-static int seconds_asked_for(struct str lines)
+/* By a date: so long from now. */
+static int seconds_until(struct str date, int64_t now_ms)
+{
+	int64_t unix_s, seconds;
+
+	if (!http_date_read(date, &unix_s))
+		return -1;
+	seconds = unix_s - now_ms / 1000;
+	if (seconds < 0)
+		return 0;
+	return seconds < RETRY_AFTER_MAX_S ? (int)seconds : RETRY_AFTER_MAX_S;
+}
+
+/* The service may have said when (RFC 9110 § 10.2.3): within bounds; -1: it has not. */
+static int seconds_asked_for(struct str lines, int64_t now_ms)
 {
 	struct str text = http_line_value(lines, STR("Retry-After"));
 	uint64_t seconds;
@@ -36,7 +49,7 @@ static int seconds_asked_for(struct str lines)
 		return (int)seconds;
 	for (size_t i = 0; i < text.len; i++) {
 		if (text.at[i] < '0' || text.at[i] > '9')
-			return -1;
+			return seconds_until(text, now_ms);
 	}
 	return text.len ? RETRY_AFTER_MAX_S : -1;
 }
@@ -124,7 +137,8 @@ static void call_done(struct call *call, enum sending sending)
 		outcome_of_sending(forward->policy->statuses, sending, call->answer.status);
 	read_answer(forward);
 	forward->reason = reason_of(forward);
-	forward->retry_after_s = seconds_asked_for(buf_str(&forward->first_headers));
+	forward->retry_after_s =
+		seconds_asked_for(buf_str(&forward->first_headers), env_wall_ms(forward->env));
 	forward->done(forward);
 }
 
