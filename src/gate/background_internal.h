@@ -146,7 +146,7 @@ void background_line(struct log_line *line, const struct background *background,
 /* Say which operations no lane will ever see to, since their upstream is not declared. */
 void stranded_look(struct background *background);
 
-/* dispatcher.c, reconciler.c */
+/* dispatcher.c, reconciler_wishes.c */
 void dispatcher_look(struct lane *lane);
 void reconciler_look(struct lane *lane);
 void reconciler_take_wishes(struct background *background);
