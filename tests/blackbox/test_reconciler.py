@@ -274,7 +274,7 @@ def test_the_history_says_what_was_asked_and_done(desk_of, upstream, gate):
     assert ended == 'sent again: it was answered', ended
     found = desk_of('pays')
     found.tell(THING)
-    document = found.wait(found.lose())
+    document = found.wait(found.lose(key='-found'))
     assert notes(document, 'reconciler')[-1].startswith('asked: it is there'), document
 
 
