@@ -93,7 +93,7 @@ static void check_sent(struct reading *reading, const struct action_draft *draft
 	char shown[QUOTE_SIZE];
 
 	for (size_t i = 0; i < action->header_count; i++) {
-		if (str_equal_nocase(action->headers[i], header))
+		if (text_names_header(action->headers[i], header))
 			report_add(reading->report, draft_place(draft, key),
 				   "remove it from headers, or choose another",
 				   "%s is %s, which the gate sends itself; headers lists it as the "
@@ -110,9 +110,9 @@ static void check_fencing(struct reading *reading, const struct action_draft *dr
 	if (header.len == 0)
 		return;
 	check_sent(reading, draft, "lock.fencing", header);
-	if (str_equal_nocase(header, reading->settings->tokens.header))
+	if (text_names_header(header, reading->settings->tokens.header))
 		taken = "the header of the token";
-	else if (str_equal_nocase(header, draft->action.downstream_key.header))
+	else if (text_names_header(header, draft->action.downstream_key.header))
 		taken = "the header of the downstream key";
 	if (taken)
 		report_add(reading->report, draft_place(draft, "lock.fencing"),

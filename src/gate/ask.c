@@ -8,6 +8,7 @@
  */
 #include "gate/ask.h"
 
+#include "core/text.h"
 #include "gate/headers.h"
 
 enum { ASK_LINES_MAX = 256 * 1024 };
@@ -43,10 +44,10 @@ static bool is_a_key(struct str name, const struct policy *policy)
 {
 	const struct action *action = policy->action;
 
-	if (headers_is_named_like(name, policy->settings->tokens.header))
+	if (text_names_header(name, policy->settings->tokens.header))
 		return true;
-	return action && (headers_is_named_like(name, action->downstream_key.header) ||
-			  headers_is_named_like(name, action->lock.fencing));
+	return action && (text_names_header(name, action->downstream_key.header) ||
+			  text_names_header(name, action->lock.fencing));
 }
 
 void ask_headers(struct str lines, const struct policy *policy, struct buf *out)
@@ -176,6 +177,17 @@ void ask_start(struct client *client, struct ask *ask)
 		.is_spoiled = ask->call_headers.is_spoiled,
 	};
 	call_start(client, &ask->call);
+}
+
+void ask_break_off(struct ask *ask)
+{
+	ask->is_broken_off = true;
+	call_cancel(&ask->call);
+}
+
+bool ask_was_broken_off(const struct ask *ask)
+{
+	return ask->is_broken_off && ask->verdict == INQUIRY_DOUBT;
 }
 
 void ask_settlement(const struct ask *ask, struct str account, struct store_command *command)

@@ -36,12 +36,22 @@ struct ask {
 	struct response_facts facts; /* what it says */
 	const char *why;	     /* a sentence for the history; as long as `mem` */
 
+	struct list link; /* the owner's: among those that it may break off */
+
 	/* its own */
+	bool is_broken_off;
 	struct call call;
 	struct buf call_headers, body;
 };
 
 void ask_start(struct client *client, struct ask *ask);
+
+/* Nobody wants to know any more: `done` comes soon, in doubt unless the answer was there already.
+ */
+void ask_break_off(struct ask *ask);
+
+/* Does its doubt say no more than that it was broken off? After `done`. */
+bool ask_was_broken_off(const struct ask *ask);
 
 /*
  * With INQUIRY_FOUND: fill what was found into a settle or move command: answer, reference,

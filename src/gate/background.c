@@ -341,6 +341,7 @@ int background_open(struct gate *gate)
 	background->gate = gate;
 	list_init(&background->lanes);
 	list_init(&background->tries);
+	list_init(&background->questions);
 	list_init(&background->wishes);
 	pthread_mutex_init(&background->lock, NULL);
 	background->poke.run = run_poke;
@@ -404,6 +405,26 @@ bool background_is_reloading(struct gate *gate)
 	return atomic_load(&gate->background->is_reloading);
 }
 
+void background_ask(struct background *background, struct client *client, struct ask *ask)
+{
+	list_append(&background->questions, &ask->link);
+	ask_start(client, ask);
+}
+
+void background_asked(struct background *background, struct ask *ask)
+{
+	list_remove(&ask->link);
+	metrics_add(&background->metrics.asked[ask->verdict], 1);
+}
+
+static void break_off_questions(struct background *background)
+{
+	struct list *link, *after;
+
+	list_for_each (link, after, &background->questions)
+		ask_break_off(list_entry(link, struct ask, link));
+}
+
 static void run_drain(struct loop_post *post)
 {
 	struct background *background = list_entry(post, struct background, drain);
@@ -412,6 +433,7 @@ static void run_drain(struct loop_post *post)
 	background->is_draining = true;
 	list_for_each (link, after, &background->lanes)
 		lane_wait(list_entry(link, struct lane, link));
+	break_off_questions(background);
 }
 
 void background_drain(struct gate *gate)

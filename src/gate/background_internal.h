@@ -8,6 +8,7 @@
 #ifndef GATE_BACKGROUND_INTERNAL_H
 #define GATE_BACKGROUND_INTERNAL_H
 
+#include "gate/ask.h"
 #include "gate/background.h"
 #include "gate/plan.h"
 #include "gate/steps.h"
@@ -60,12 +61,13 @@ struct background {
 	struct generations generations;
 	struct metrics metrics;
 	struct list lanes;
-	struct list tries;  /* of the reconciler: at most one an operation */
-	unsigned finds;	    /* of them, those that have no lane yet */
-	unsigned commands;  /* looks into the store, under way */
-	unsigned warnings;  /* that were written since the last reload */
-	struct steps steps; /* of the wall clock */
-	bool is_listing;    /* those that nobody would see to: stranded.c */
+	struct list tries;     /* of the reconciler: at most one an operation */
+	struct list questions; /* that are under way: their ask.link */
+	unsigned finds;	       /* of them, those that have no lane yet */
+	unsigned commands;     /* looks into the store, under way */
+	unsigned warnings;     /* that were written since the last reload */
+	struct steps steps;    /* of the wall clock */
+	bool is_listing;       /* those that nobody would see to: stranded.c */
 	bool has_loop, is_running;
 
 	/* wishes, filled by any thread */
@@ -128,6 +130,11 @@ static inline uint32_t background_random(const struct background *background)
 	return random;
 }
 
+/* Ask; to be ended by background_asked() first of all. A question changes nothing: a gate that is
+ * about to stop breaks it off. */
+void background_ask(struct background *background, struct client *client, struct ask *ask);
+void background_asked(struct background *background, struct ask *ask);
+
 /* It waits for something that the configuration does not have (any more): say so, within bounds. */
 void background_warn(struct background *background, const struct store_operation *operation,
 		     const char *what);
@@ -139,7 +146,7 @@ void background_line(struct log_line *line, const struct background *background,
 /* Say which operations no lane will ever see to, since their upstream is not declared. */
 void stranded_look(struct background *background);
 
-/* dispatcher.c, reconciler.c */
+/* dispatcher.c, reconciler_wishes.c */
 void dispatcher_look(struct lane *lane);
 void reconciler_look(struct lane *lane);
 void reconciler_take_wishes(struct background *background);

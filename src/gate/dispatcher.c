@@ -164,7 +164,7 @@ static bool send_back(struct dispatch *dispatch, const struct action *action)
 		return true;
 	}
 	if (background->is_draining)
-		errand_put_back(errand, now_ms, "the gate was about to stop");
+		errand_put_back(errand, now_ms, ERRAND_STOPPING);
 	return background->is_draining;
 }
 

@@ -13,8 +13,6 @@
 #include "core/inquiry.h"
 #include "core/template.h"
 
-#include <stdio.h>
-
 static void send_it(struct errand *errand);
 static void look_up(struct errand *errand);
 static bool has_lookup(const struct errand *errand);
@@ -55,11 +53,17 @@ static void conclude(struct errand *errand, enum operation_event event, const ch
 	settle(errand);
 }
 
+static void put_back(struct errand *errand, int64_t next_ms, const char *reason)
+{
+	errand->is_untried = true;
+	errand->next_ms = next_ms;
+	conclude(errand, EVENT_NOT_SENT, reason);
+}
+
 void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
 {
 	begin(errand);
-	errand->next_ms = next_ms;
-	conclude(errand, EVENT_NOT_SENT, reason);
+	put_back(errand, next_ms, reason);
 }
 
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason)
@@ -74,7 +78,6 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 {
 	const struct settings *settings = errand->generation->settings;
 	uint32_t tries = errand->operation->tries ? errand->operation->tries : 1;
-	char text[512];
 
 	if (!plan_gives_up(settings, tries)) {
 		errand->next_ms = plan_retry_ms(settings, tries, retry_after_s, now_ms(errand),
@@ -82,10 +85,8 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 		conclude(errand, EVENT_NOT_SENT, why);
 		return;
 	}
-	snprintf(text, sizeof(text), "gave up after %u sendings that did not arrive: %s",
-		 (unsigned)tries, why ? why : "the service said that it did not act");
 	metrics_add(&background_of(errand)->metrics.gave_up, 1);
-	conclude(errand, EVENT_REFUSED, text);
+	conclude(errand, EVENT_REFUSED, plan_given_up_text(tries, why, &errand->mem).at);
 }
 
 /* Look-up: is there one already, whoever made it? */
@@ -109,7 +110,11 @@ static void looked_up(struct ask *ask)
 {
 	struct errand *errand = ask->owner;
 
-	metrics_add(&background_of(errand)->metrics.asked[ask->verdict], 1);
+	background_asked(background_of(errand), ask);
+	if (ask_was_broken_off(ask)) {
+		put_back(errand, now_ms(errand), ERRAND_STOPPING);
+		return;
+	}
 	switch (ask->verdict) {
 	case INQUIRY_FOUND:
 		found(errand);
@@ -145,7 +150,8 @@ static void look_up(struct errand *errand)
 		.owner = errand,
 		.done = looked_up,
 	};
-	ask_start(errand->generation->clients[errand->policy.upstream], &errand->ask);
+	background_ask(background_of(errand), errand->generation->clients[errand->policy.upstream],
+		       &errand->ask);
 }
 
 /* The sending. */
@@ -207,6 +213,7 @@ static void send_it(struct errand *errand)
 		.body = request->body,
 		.has_body = request->has_body,
 		.mem = &errand->mem,
+		.env = background_of(errand)->gate->env,
 		.owner = errand,
 		.done = forwarded,
 	};
@@ -329,5 +336,6 @@ static void settle(struct errand *errand)
 	if (errand->is_resend && !command->operation.reason.len)
 		command->operation.reason = STR("it was sent again, and answered");
 	command->operation.epoch = errand->epoch;
+	command->is_untried = errand->is_untried;
 	gate_ask(&background_of(errand)->station, command);
 }

@@ -33,12 +33,6 @@ struct str headers_request_id(const struct exchange *exchange, const struct env 
 /* The value of a request header; empty when there is none. */
 struct str headers_value(const struct http_request *request, struct str name);
 
-/*
- * Is `name` the header `wanted` to some service? To one behind CGI's names X_Key is X-Key, so a
- * caller could bring its own beside the gate's.
- */
-bool headers_is_named_like(struct str name, struct str wanted);
-
 /* Does the field ask the service to take the request for one with another method? */
 bool headers_is_override(const struct http_field *field);
 

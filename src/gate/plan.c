@@ -44,7 +44,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (policy->action && policy->action->is_natural)
 		return facts->is_wished;
 	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
-	       time_add(facts->now_ms, policy_timeout_ms(policy)) < known_until_ms(facts);
+	       time_add(time_add(facts->now_ms, facts->lost_ms), policy_timeout_ms(policy)) <
+		       known_until_ms(facts);
 }
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)
@@ -105,6 +106,15 @@ enum operation_event plan_resent(const struct policy *policy, enum operation_eve
 bool plan_gives_up(const struct settings *settings, uint32_t tries)
 {
 	return tries >= settings->outbox.attempts;
+}
+
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem)
+{
+	struct str text = arena_printf(mem, "gave up after %u sending%s that did not arrive: %s",
+				       (unsigned)tries, tries == 1 ? "" : "s",
+				       why ? why : "the service said that it did not act");
+
+	return text.at ? text : STR("gave up after too many sendings that did not arrive");
 }
 
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,

@@ -25,6 +25,8 @@ struct plan_facts {
 	int64_t now_ms;			     /* Unix time */
 	int64_t gained_ms; /* of that, what the clock was set forward by since the operation became
 			      unknown: time that has not passed */
+	int64_t lost_ms;   /* what it was set back by since the operation was first sent: time that
+			      has   passed although the clock does not show it */
 	bool is_wished;	   /* its caller asks for it now */
 };
 
@@ -65,6 +67,10 @@ enum operation_event plan_resent(const struct policy *policy, enum operation_eve
 
 /* Has the dispatcher tried often enough? `tries` with the one that has just ended. */
 bool plan_gives_up(const struct settings *settings, uint32_t tries);
+
+/* The reason of what is given up after them; the last one failed as `why` says (NULL: by status).
+ */
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem);
 
 /* When the dispatcher sends it next (Unix time); the service asked for `retry_after_s`, or -1. */
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,

@@ -108,8 +108,11 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_VERSION_MISMATCH] =
 		{"version-mismatch", 412, "The resource is at another version", ADVICE_FIX, 0,
 		 "Somebody changed it since the version that the command expects; the member "
-		 "`version` says where it is. Look at it again and decide anew. Nothing was sent "
-		 "and the token is still free."},
+		 "`version` says where it is. Look at it again and decide anew. Nothing was sent. "
+		 "A "
+		 "token that was free still is; an operation that was queued under it stays "
+		 "queued, "
+		 "and can be cancelled."},
 	[PROBLEM_BUDGET_EXCEEDED] =
 		{"budget-exceeded", 422, "More than is left of its budget", ADVICE_FIX, 0,
 		 "What is spent of a budget by operations that have not failed is never more than "

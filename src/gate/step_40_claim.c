@@ -183,11 +183,13 @@ static enum step not_retained(struct request *request)
 	return request_problem(request, PROBLEM_RESPONSE_NOT_RETAINED, NULL);
 }
 
-/* It is over, and the service never answered. */
+/* It is over, and the service never answered: its reason is all there is to tell. */
 static enum step ended(struct request *request, enum problem problem)
 {
+	struct str reason = arena_str(&request->exchange->mem, request->command.operation.reason);
+
 	tell_end(request);
-	return request_problem(request, problem, NULL);
+	return request_problem(request, problem, reason.at);
 }
 
 static enum step resolved(struct request *request)
@@ -278,6 +280,7 @@ static enum step uncertain(struct request *request)
 	request->epoch = request->command.operation.epoch;
 	request->attempt_number = request->command.attempt_number;
 	request->must_settle = request->epoch > 0;
+	request->is_untried = true;
 	request->event = EVENT_NOT_SENT;
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
 }

@@ -18,12 +18,30 @@ static enum outcome outcome_of(const struct request *request)
 	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
+		if (request->has_given_up)
+			return OUTCOME_NOT_SENT;
 		return request->is_found ? OUTCOME_REUSED : OUTCOME_CREATED;
 	case EVENT_NOT_SENT:
 		return request->is_dispatched ? OUTCOME_QUEUED : OUTCOME_NOT_SENT;
 	default:
 		return OUTCOME_UNKNOWN;
 	}
+}
+
+/* The caller's own sending is the first of those that the dispatcher goes on with: if it was the
+ * last as well, it has failed. */
+static void give_up_if_last(struct request *request)
+{
+	bool was_sent = request->forward.done != NULL;
+
+	if (request->event != EVENT_NOT_SENT || !request->is_dispatched || request->is_untried ||
+	    !plan_gives_up(request->generation->settings, 1))
+		return;
+	request->event = EVENT_REFUSED;
+	request->has_given_up = true;
+	request->given_up = plan_given_up_text(
+		1, was_sent ? request->forward.reason : request->detail, &request->exchange->mem);
+	metrics_add(&request->worker->metrics.gave_up, 1);
 }
 
 static void settle_answered(struct store_command *command)
@@ -49,6 +67,7 @@ static int64_t next_ms(const struct request *request)
 
 enum step step_settle_start(struct request *request)
 {
+	give_up_if_last(request);
 	request->command = (struct store_command){
 		.kind = STORE_SETTLE,
 		.mem = &request->exchange->mem,
@@ -60,6 +79,7 @@ enum step step_settle_start(struct request *request)
 		.retention_ms = request->policy.retention_ms,
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
+		.is_untried = request->is_untried,
 		.operation = {.id = request->id, .epoch = request->epoch},
 	};
 	if (request->is_found) {
@@ -67,6 +87,10 @@ enum step step_settle_start(struct request *request)
 		request->command.operation.reason = STR(ASK_THERE_ALREADY);
 	} else if (request->forward.done) { /* else nothing was sent */
 		forward_settlement(&request->forward, request->account, &request->command);
+	}
+	if (request->has_given_up) {
+		request->command.event = EVENT_REFUSED;
+		request->command.operation.reason = request->given_up;
 	}
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
@@ -99,10 +123,18 @@ static enum step tell_found(struct request *request)
 	return STEP_ANSWER;
 }
 
+static enum step tell_given_up(struct request *request)
+{
+	request->outcome = OUTCOME_NOT_SENT;
+	return request_problem(request, PROBLEM_OPERATION_FAILED, request->given_up.at);
+}
+
 static enum step tell(struct request *request)
 {
 	if (request->is_found)
 		return tell_found(request);
+	if (request->has_given_up)
+		return tell_given_up(request);
 	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:

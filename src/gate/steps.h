@@ -1,10 +1,16 @@
 /*
- * Steps of the wall clock, forward, as far as this process has seen them.
+ * Steps of the wall clock, as far as this process has seen them.
  *
- * What must have lasted so long before something may be done is judged by the wall clock, since it
- * outlives the process. A clock that is set forward would end it early: from a time that was noted
- * before the step, it says that more has passed than has. How much more is remembered here. In
- * doubt whether a time was noted before a step it is taken to have been.
+ * How long ago something was is judged by the wall clock, since that outlives the process. Two
+ * errors of it are remembered here, each for the judgement that it would make unsafe:
+ *
+ *   set forward   from a time that was noted before, it says that more has passed than has: what
+ *                 must have lasted so long before something may be done would end early
+ *   set back      it says that less has passed than has: what may be done for so long only would
+ *                 be done late
+ *
+ * In doubt whether a time was noted before a step it is taken to have been, and what was noted
+ * before this process is taken to have been noted by the clock as it was when that began.
  */
 #ifndef GATE_STEPS_H
 #define GATE_STEPS_H
@@ -23,8 +29,13 @@ struct steps {
 	struct {
 		int64_t before_ms; /* what was noted at a time before this was so before the step */
 		int64_t by_ms;
-	} list[STEPS_MAX]; /* oldest first */
+	} list[STEPS_MAX]; /* forward, oldest first */
 	size_t count;
+	struct {
+		int64_t from_ms, to_ms; /* what it has shown, at most */
+		int64_t ahead_ms;	/* of the monotonic clock */
+	} courses[STEPS_MAX]; /* of the wall clock, between steps either way, oldest first */
+	size_t course_count;
 	int64_t wall_ms, monotonic_ms; /* as they were last seen; monotonic 0: never yet */
 };
 
@@ -33,5 +44,8 @@ void steps_see(struct steps *steps, int64_t wall_ms, int64_t monotonic_ms);
 
 /* How much too far the wall clock is ahead of a time that it was noted at. */
 int64_t steps_since(const struct steps *steps, int64_t noted_ms);
+
+/* How much has passed, at most, since a time that was noted, beyond what the wall clock says. */
+int64_t steps_lost_since(const struct steps *steps, int64_t noted_ms);
 
 #endif

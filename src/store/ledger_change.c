@@ -80,6 +80,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 		r = ledger_put_due(ledger, op, step.next, due_ms);
 	if (r == 0 && record_tries_anew(command, step.next))
 		r = ledger_run_on(ledger, SQL_OPERATION_TRIES_ANEW, op);
+	if (r == 0 && record_was_untried(command, step.next))
+		r = ledger_run_on(ledger, SQL_OPERATION_TRIES_LESS, op);
 	if (r == 0)
 		r = ledger_end_attempt(ledger, op, command->attempt_number,
 				       command->attempt.outcome);

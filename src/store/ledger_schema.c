@@ -108,6 +108,7 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_OPERATION_DUE_GET] = "SELECT abs(due) FROM operation WHERE op = ?1",
 	[SQL_OPERATION_DUE_PUT] = "UPDATE operation SET due = ?2 WHERE op = ?1",
 	[SQL_OPERATION_TRIES_ANEW] = "UPDATE operation SET tries = 0 WHERE op = ?1",
+	[SQL_OPERATION_TRIES_LESS] = "UPDATE operation SET tries = max(tries - 1, 0) WHERE op = ?1",
 	[SQL_OPERATION_WAIT] = "UPDATE operation SET due = 9223372036854775807"
 			       " WHERE op = ?1 AND due <> 9223372036854775807",
 	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = min(?2, updated_ms)"

@@ -123,6 +123,12 @@ bool record_tries_anew(const struct store_command *command, enum operation_state
 	return next == STATE_QUEUED && command->event != EVENT_NOT_SENT;
 }
 
+bool record_was_untried(const struct store_command *command, enum operation_state next)
+{
+	return command->kind == STORE_SETTLE && command->is_untried && next == STATE_QUEUED &&
+	       command->event == EVENT_NOT_SENT;
+}
+
 bool record_says_anew(const struct store_command *command, enum operation_state next)
 {
 	return command->kind == STORE_SETTLE && next != STATE_QUEUED;
@@ -165,6 +171,8 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	}
 	if (record_tries_anew(command, next))
 		record->tries = 0;
+	if (record_was_untried(command, next) && record->tries)
+		record->tries--;
 	record->due_ms = record_due(record->is_dispatched, next, command->next_ms);
 	record->updated_ms = now_ms;
 	if (operation_is_terminal(next))

@@ -98,6 +98,9 @@ int64_t record_expiry(const struct store_command *command, enum operation_state 
  * again and again, and while the reconciler asks and sends in turns. */
 bool record_tries_anew(const struct store_command *command, enum operation_state next);
 
+/* Was the pick-up that `command` ends by leading to `next` no try, since nothing left? */
+bool record_was_untried(const struct store_command *command, enum operation_state next);
+
 /* Is the reason of one that `command` leads to `next`, and who decided, what the command says and
  * nothing else? So where a sending has come to something: what was known before it is over then. */
 bool record_says_anew(const struct store_command *command, enum operation_state next);

@@ -179,7 +179,9 @@ struct store_command {
 	size_t retry_count;	      /* STORE_WAITERS_LISTED at most */
 	enum operation_event event;   /* settle, move */
 	bool any_epoch;		      /* move: whatever the epoch */
-	struct store_answer answer;   /* settle, move: what to keep; status 0: nothing */
+	bool is_untried; /* settle by EVENT_NOT_SENT: nothing was even tried to be sent, so that
+			    its pick-up counts as none of its tries */
+	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */
 	/* in: claim: the attempt that begins, outcome 0 (it is recorded where the claim is done).
 	 * settle: how attempt `attempt_number` ended: its outcome; the rest has been recorded.
 	 * move, note: one to record; outcome 0: none. amend: `delivered`. */

@@ -1,4 +1,6 @@
 """A wall clock that steps, while the gate has to send by itself, and to find out by itself."""
+import threading
+
 import pytest
 
 from harness.fault import Machine, find_library
@@ -64,3 +66,19 @@ def test_a_clock_that_goes_back_holds_up_nobody(gate, machine, upstream, path, t
     for id in ids:
         gate.wait_state(id, 'completed', seconds=25)
     assert upstream.effects(path) == 3
+
+
+def test_a_clock_that_goes_back_makes_no_key_live_longer(start_gate, machine, upstream, tmp_path, token):
+    # Shows that a service is not taken to know a key still, after the time that it keeps one, because
+    # the clock was set back meanwhile.
+    upstream.forget()
+    action = {'route': 'POST /v1/keyed', 'fields': {'name': needed()},
+              'downstream_key': {'header': 'Idempotency-Key', 'for': '3s'}, 'timeout': '500ms'}
+    gate = start_gate(config=ruled(upstream, {'keyed.create': action}), data=tmp_path / 'data', env=machine.env)
+    upstream.always('/v1/keyed', drop())
+    assert gate.post('/v1/keyed', token, json={'name': 'n'}).slug == 'outcome-unknown'
+    machine.clock_ms = -HOUR_MS
+    threading.Event().wait(3.2)
+    before = len(upstream.seen('/v1/keyed'))
+    assert gate.post('/v1/keyed', token, json={'name': 'n'}).slug == 'outcome-unknown'
+    assert len(upstream.seen('/v1/keyed')) == before

@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from harness.rules import MEDIA, needed, ruled, said
+from harness.rules import MEDIA, eventually, needed, ruled, said
 from harness.upstream import Upstream, answer, drop
 
 FIELDS = {'name': needed(), 'note': {'type': 'string'}}
@@ -143,3 +143,17 @@ def test_a_key_and_a_number_of_the_callers(start_gate, upstream, token, account)
     post(gate, token, account, headers={n: '999' for n in ('x-key', 'X_Key', 'X_FENCE', 'x-fence', 'X-Other')})
     sent = {n.lower().replace('_', '-'): v for n, v in upstream.last(PATH).headers if v == '999'}
     assert list(sent) == ['x-other']
+
+
+def test_what_was_put_back_was_not_tried(start_gate, upstream, token, account):
+    # Shows that being taken up without its declaration is none of an operation's tries: only what was
+    # sent and did not arrive is.
+    gate = start_gate(config=settings(upstream, dispatch='outbox'))
+    upstream.always(PATH, answer(503, works=False))
+    first = post(gate, token, account)
+    upstream.wait_seen(PATH)
+    reload(gate, settings(upstream, dispatch='outbox').replace('things.create', 'things.make'))
+    gate.wait_log('its action is no longer declared')
+    document = eventually(lambda: (lambda d: d if d['state'] == 'queued' else None)(
+        gate.operation(first.operation, account)))
+    assert document['tries'] == len(upstream.seen(PATH))

@@ -335,6 +335,7 @@ def test_who_waits_is_told_at_once_that_the_version_moved(gate, upstream, deploy
     holder.release()
     waiting.join(8)
     assert answers and answers[0].slug == 'operation-cancelled', answers
+    assert answers[0].json()['detail'].startswith('when its turn came, the lock was at version ')
     waiting.join(30)
 
 

@@ -163,14 +163,35 @@ static void not_sent_is_due_again(void **state)
 static void a_turn_outlives_a_wrong_clock(void **state)
 {
 	struct world *world = world_of(state);
-	struct store_operation holder =
-		ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
 
 	ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
 	world->now_ms += DAY_MS;
 	ruled_settled(world, &holder, EVENT_SUCCEEDED);
 	world->now_ms -= DAY_MS;
 	assert_int_equal(ruled_taken(world, 10)->errand_count, 1);
+}
+
+/* Put back before anything was sent, a pick-up is no try; in doubt or not, and on top of
+ * real ones.
+ */
+static void what_was_never_sent_is_no_try(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	struct store_operation taken = ruled_taken(world, 10)->errands[0].operation;
+	struct store_command *back;
+
+	ruled_settled(world, &taken, EVENT_NOT_SENT);
+	for (int i = 0; i < 3; i++) {
+		taken = ruled_taken(world, 10)->errands[0].operation;
+		assert_int_equal(taken.tries, 2);
+		back = world_settle(world, &taken, EVENT_NOT_SENT);
+		back->is_untried = true;
+		back->next_ms = world->now_ms;
+		assert_int_equal(world_do(world, back), 0);
+		assert_int_equal(ruled_found(world, &first)->operation.tries, 1);
+	}
 }
 
 /* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
@@ -194,7 +215,8 @@ static void a_clock_that_is_set_back(void **state)
 	assert_int_equal(ruled_taken(world, 10)->due_ms, world->now_ms + 500);
 }
 
-/* A caller's own one that was not sent is not the gate's to see to, whatever the time it says. */
+/* A caller's own one that was not sent is not the gate's to see to, whatever the time it
+ * says. */
 static void callers_own_is_never_due(void **state)
 {
 	struct world *world = world_of(state);
@@ -294,7 +316,8 @@ static void requests_are_kept_as_they_came(void **state)
 	assert_int_equal(ruled_found(world, &claim->operation)->request.method.len, 0);
 }
 
-/* What is kept is what is sent: who picks it up may bring the same command in other bytes. */
+/* What is kept is what is sent: who picks it up may bring the same command in other bytes.
+ */
 static void a_request_is_kept_as_it_is_sent(void **state)
 {
 	struct world *world = world_of(state);
@@ -323,7 +346,8 @@ static void a_request_is_kept_as_it_is_sent(void **state)
 	assert_int_equal(ruled_found(world, &first->operation)->request.method.len, 0);
 }
 
-/* An unknown one that is due is handed out, stays unknown, and is due when that has been said. */
+/* An unknown one that is due is handed out, stays unknown, and is due when that has been
+ * said. */
 static void unknown_is_due_as_it_was_said(void **state)
 {
 	struct world *world = world_of(state);
@@ -416,7 +440,8 @@ static void given_up_is_never_due(void **state)
 	assert_int_equal(ruled_found(world, &first)->operation.due_ms, 0);
 }
 
-/* What is known is not postponed, nor what somebody has picked up since: that could bury it. */
+/* What is known is not postponed, nor what somebody has picked up since: that could bury
+ * it. */
 static void only_its_own_is_postponed(void **state)
 {
 	struct world *world = world_of(state);
@@ -480,7 +505,8 @@ static void found_not_done_is_sent_anew(void **state)
 	assert_request(&take->errands[0].request);
 }
 
-/* Sent again under its key: the count of tries goes on, and the first sending is remembered. */
+/* Sent again under its key: the count of tries goes on, and the first sending is
+ * remembered. */
 static void sent_again_remembers_its_first_sending(void **state)
 {
 	struct world *world = world_of(state);
@@ -595,7 +621,8 @@ static void a_full_arena_takes_nothing(void **state)
 	assert_true(refusals > 10);
 }
 
-/* The process dies: what waited waits, with its request, and what was sent is to be found out. */
+/* The process dies: what waited waits, with its request, and what was sent is to be found
+ * out. */
 static void errands_survive_a_restart(void **state)
 {
 	struct world *world = world_of(state);
@@ -630,6 +657,7 @@ int main(void)
 		WORLD_BOTH(errands_are_their_upstreams),
 		WORLD_BOTH(taking_is_bounded_and_in_order),
 		WORLD_BOTH(not_sent_is_due_again),
+		WORLD_BOTH(what_was_never_sent_is_no_try),
 		WORLD_BOTH(a_clock_that_is_set_back),
 		WORLD_BOTH(a_turn_outlives_a_wrong_clock),
 		WORLD_BOTH(callers_own_is_never_due),

@@ -117,6 +117,19 @@ static void a_key_has_to_outlive_the_sending(void **state)
 	assert_false(plan_may_resend(&world->facts));
 }
 
+/* Time that has passed counts, also where the clock was set back and does not show it. */
+static void a_key_is_forgotten_whatever_the_clock_says(void **state)
+{
+	struct world *world = *state;
+
+	give_key(world);
+	world->operation.sent_ms = NOW - HOUR + upstream.timeout_ms + 1 + 5000;
+	world->facts.lost_ms = 5000;
+	assert_true(plan_may_resend(&world->facts));
+	world->facts.lost_ms += 1;
+	assert_false(plan_may_resend(&world->facts));
+}
+
 static void an_actions_own_timeout_counts(void **state)
 {
 	struct world *world = *state;
@@ -319,6 +332,7 @@ int main(void)
 		TEST(a_known_key_makes_one_effect),
 		TEST(a_key_has_to_outlive_the_sending),
 		TEST(an_actions_own_timeout_counts),
+		TEST(a_key_is_forgotten_whatever_the_clock_says),
 		TEST(of_one_that_was_never_seen_sent_no_key_is_known),
 		TEST(without_its_request_nothing_is_sent),
 		TEST(a_natural_one_is_sent_again_when_it_is_wished),

@@ -56,6 +56,15 @@ static void a_new_token_is_advised_only_where_nothing_happened(void **state)
 	}
 }
 
+/* Of an operation that was queued under it, the token is not free: nobody is told so. */
+static void a_version_that_moved_frees_no_token(void **state)
+{
+	const char *help = problem_kind(PROBLEM_VERSION_MISMATCH)->help;
+
+	assert_null(strstr(help, "the token is still free"));
+	assert_non_null(strstr(help, "stays queued"));
+}
+
 /* Who is told to come back is told when. */
 static void waiting_and_trying_again_have_a_time(void **state)
 {
@@ -404,6 +413,7 @@ int main(void)
 		cmocka_unit_test(every_problem_has_its_words),
 		cmocka_unit_test(a_slug_is_one_problem),
 		cmocka_unit_test(a_new_token_is_advised_only_where_nothing_happened),
+		cmocka_unit_test(a_version_that_moved_frees_no_token),
 		cmocka_unit_test(waiting_and_trying_again_have_a_time),
 		cmocka_unit_test(the_statuses_are_those_of_the_contract),
 		cmocka_unit_test(every_problem_can_be_written),
