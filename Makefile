@@ -15,6 +15,8 @@ C_FILES = $(shell find src include tests bench -name '*.[ch]' 2>/dev/null)
 PURE    = base json core http
 
 PYTEST  = $(PYTHON) -m pytest -p no:cacheprovider
+# Most black-box tests wait most of the time: some go side by side.
+JOBS   ?= 4
 
 # The program and what is installed with it; everything else is for tests.
 PRODUCT = counterfoil docs/man/counterfoil.yaml.5
@@ -50,7 +52,7 @@ test: ## unit, store and black-box tests, and the fuzz corpora; under ten minute
 	@tools/setup build test
 	$(call build,$(BUILD))
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs
-	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) tests/blackbox
+	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) -n $(JOBS) tests/blackbox
 
 # One after the other, also under -j: each of them uses the whole machine.
 check: ## what CI does beyond `make test`, and more

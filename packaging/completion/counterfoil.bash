@@ -61,12 +61,16 @@ _counterfoil_op() {
 		fi
 		;;
 	list)
-		_counterfoil_reply "$common --state --token --task --account --limit --cursor"
+		_counterfoil_reply "$common --state --token --task --reference --account --limit
+			--cursor"
 		;;
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;
 	locks) _counterfoil_reply "$common --held --waiting" ;;
-	resolve) _counterfoil_reply "$common --happened --did-not --no-retry --why --reference" ;;
+	resolve)
+		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference
+			--epoch"
+		;;
 	esac
 }
 

@@ -7,7 +7,7 @@
  *   GET  /api/operations[?…]               a page, newest first
  *   GET  /api/operations/{id}              one, with its attempts
  *   POST /api/operations/{id}/cancel       {"why"}
- *   POST /api/operations/{id}/resolve      {"happened", "retry", "why", "reference"}
+ *   POST /api/operations/{id}/resolve      {"happened", "retry", "why", "reference", "epoch"}
  *   POST /api/operations/{id}/release      {"why"}: it loses its lock
  *   GET  /api/locks[?held=true][&waiting=true]
  *

@@ -59,7 +59,7 @@ static void answer_json(struct api_call *call)
 	if (command->kind == STORE_LIST)
 		operation_list_json(&json, command, false);
 	else if (command->kind == STORE_LOCKS)
-		locks_json(&json, command, &call->filter, STORE_LIST_MAX);
+		locks_json(&json, command, &call->filter);
 	else
 		operation_found_json(&json, command, gate_settings(call->admin->gate), false);
 	if (body.is_spoiled)
@@ -93,11 +93,18 @@ static void answer_lost(struct api_call *call)
 				      "only one that is unknown can be resolved"},
 		[DECISION_RELEASE] = {PROBLEM_NOT_RELEASABLE, "it holds no lock"},
 	};
+	bool is_later =
+		call->decision.has_epoch && call->decision.epoch != call->command.operation.epoch;
 	char detail[128];
 
-	snprintf(detail, sizeof(detail), "The operation is %s; %s.",
-		 operation_state_name(call->command.operation.state),
-		 kinds[call->decision.kind].text);
+	if (is_later)
+		snprintf(detail, sizeof(detail),
+			 "It was sent again since; its epoch is %u. Look at it again.",
+			 (unsigned)call->command.operation.epoch);
+	else
+		snprintf(detail, sizeof(detail), "The operation is %s; %s.",
+			 operation_state_name(call->command.operation.state),
+			 kinds[call->decision.kind].text);
 	admin_answer_problem(call->exchange, kinds[call->decision.kind].problem, detail);
 }
 
@@ -179,7 +186,7 @@ static void considered(struct store_command *command)
 	if (failed(call))
 		return;
 	decision_command(&call->decision, gate_settings(gate), &found, env_wall_ms(gate->env),
-			 &call->command);
+			 &call->exchange->mem, &call->command);
 	ask(call, decided);
 }
 
@@ -234,7 +241,6 @@ static void list_locks(struct api_call *call)
 	call->command = (struct store_command){
 		.kind = STORE_LOCKS,
 		.limit = STORE_LIST_MAX,
-		.lock_count = STORE_LIST_MAX,
 	};
 	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem,
 			    &call->filter);

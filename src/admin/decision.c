@@ -1,9 +1,10 @@
 /*
  * A person's decision about one operation.
  *
- * Each needs a reason, which is kept: with the operation where the decision moves it, and in its
- * history where it takes the lock away, for that moves nothing. The operation keeps its state
- * then, and the fencing number is what guards the service against a holder that still acts.
+ * Each needs a reason, which is kept in its history, behind what was decided, and where the
+ * decision moves the operation also with that, for as long as no later sending makes it untrue.
+ * One that takes the lock away moves nothing: the operation keeps its state, and the fencing number
+ * is what guards the service against a holder that still acts.
  */
 #include "admin/decision.h"
 
@@ -46,6 +47,22 @@ static bool read_flag(const struct json_value *body, const char *name, bool othe
 	return !value || value->type == JSON_TRUE || value->type == JSON_FALSE;
 }
 
+/* False: it is there and is no epoch. */
+static bool read_epoch(const struct json_value *body, struct decision *decision)
+{
+	const struct json_value *value = json_member(body, STR("epoch"));
+	int64_t epoch;
+
+	decision->has_epoch = value != NULL;
+	if (!value)
+		return true;
+	if (value->type != JSON_NUMBER || !json_number_to_i64(&value->number, &epoch) ||
+	    epoch < 0 || epoch > UINT32_MAX)
+		return false;
+	decision->epoch = (uint32_t)epoch;
+	return true;
+}
+
 const char *decision_read(enum decision_kind kind, const struct json_value *body,
 			  struct decision *out_decision)
 {
@@ -64,6 +81,8 @@ const char *decision_read(enum decision_kind kind, const struct json_value *body
 		return "\"happened\" is true or false: whether the service acted.";
 	if (!read_flag(body, "retry", true, &decision.may_retry))
 		return "\"retry\" is true or false: whether its caller may send it again.";
+	if (!read_epoch(body, &decision))
+		return "\"epoch\" is the number of the sending that it is about.";
 	*out_decision = decision;
 	return NULL;
 }
@@ -102,10 +121,8 @@ static void keep(const struct settings *settings, const struct store_command *fo
 }
 
 static struct store_command release_of(const struct decision *decision,
-				       const struct store_operation *operation, int64_t now_ms)
+				       const struct store_operation *operation)
 {
-	bool is_unknown = operation->state == STATE_UNKNOWN;
-
 	return (struct store_command){
 		.kind = STORE_RELEASE,
 		.operation =
@@ -113,14 +130,6 @@ static struct store_command release_of(const struct decision *decision,
 				.id = operation->id,
 				.reason = decision->why,
 				.decided_by = STR("operator"),
-			},
-		.attempt =
-			{
-				.at_ms = now_ms,
-				.outcome = is_unknown ? OUTCOME_UNKNOWN : OUTCOME_RUNNING,
-				.delivered = -1,
-				.by = ACTOR_OPERATOR,
-				.note = decision->why,
 			},
 	};
 }
@@ -132,11 +141,12 @@ static struct store_command move_of(const struct decision *decision,
 	struct store_command command = {
 		.kind = STORE_MOVE,
 		.event = event_of(decision),
-		.any_epoch = true,
+		.any_epoch = !decision->has_epoch,
 		.next_ms = now_ms, /* what is the dispatcher's is sent anew without delay */
 		.operation =
 			{
 				.id = found->operation.id,
+				.epoch = decision->epoch,
 				.reason = decision->why,
 				.reference = decision->reference,
 				.decided_by = STR("operator"),
@@ -149,11 +159,56 @@ static struct store_command move_of(const struct decision *decision,
 	return command;
 }
 
+/* What was done, as the history begins with it. */
+static const char *deed_of(const struct decision *decision)
+{
+	if (decision->kind == DECISION_RELEASE)
+		return "released its lock";
+	if (decision->kind == DECISION_CANCEL)
+		return "cancelled";
+	if (decision->has_happened)
+		return "resolved: it happened";
+	return decision->may_retry ? "resolved: it did not happen"
+				   : "resolved: it did not happen, and is not to be sent again";
+}
+
+/* What an attempt would be told that came upon it now. */
+static enum outcome outcome_of(const struct decision *decision, enum operation_state state)
+{
+	if (decision->kind == DECISION_RELEASE)
+		return state == STATE_UNKNOWN ? OUTCOME_UNKNOWN : OUTCOME_RUNNING;
+	switch (event_of(decision)) {
+	case EVENT_FOUND_DONE:
+		return OUTCOME_CREATED;
+	case EVENT_FOUND_NOT_DONE:
+		return OUTCOME_NOT_SENT;
+	default:
+		return OUTCOME_REFUSED;
+	}
+}
+
+static struct store_attempt attempt_of(const struct decision *decision, enum operation_state state,
+				       int64_t now_ms, struct arena *mem)
+{
+	struct str note = arena_printf(mem, "%s; %.*s", deed_of(decision), STR_ARG(decision->why));
+
+	return (struct store_attempt){
+		.at_ms = now_ms,
+		.outcome = outcome_of(decision, state),
+		.delivered = -1,
+		.by = ACTOR_OPERATOR,
+		.note = note.at ? note : decision->why,
+	};
+}
+
 void decision_command(const struct decision *decision, const struct settings *settings,
-		      const struct store_command *found, int64_t now_ms,
+		      const struct store_command *found, int64_t now_ms, struct arena *mem,
 		      struct store_command *out_command)
 {
+	const struct store_operation *operation = &found->operation;
+
 	*out_command = decision->kind == DECISION_RELEASE
-			       ? release_of(decision, &found->operation, now_ms)
+			       ? release_of(decision, operation)
 			       : move_of(decision, settings, found, now_ms);
+	out_command->attempt = attempt_of(decision, operation->state, now_ms, mem);
 }

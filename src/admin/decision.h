@@ -22,6 +22,8 @@ struct decision {
 	enum decision_kind kind;
 	bool has_happened; /* resolve: the service acted */
 	bool may_retry;	   /* resolve, if it did not: its caller may send it again */
+	bool has_epoch;	   /* it is about this sending; else about whichever was the last */
+	uint32_t epoch;
 	struct str why;
 	struct str reference; /* what the service calls the effect; or empty */
 };
@@ -39,10 +41,12 @@ const char *decision_read(enum decision_kind kind, const struct json_value *body
 /*
  * The command that carries it out on the operation of `found`, an answered find by id. Which
  * budget a success opens and how long the record is kept follow from what its claim recorded and
- * what `settings` say of its action now. `mem`, `done` and `owner` are the caller's to fill in.
+ * what `settings` say of its action now. The history is told in words that live in `mem`; without
+ * room there, the reason alone. The command's `mem`, `done` and `owner` are the caller's to fill
+ * in.
  */
 void decision_command(const struct decision *decision, const struct settings *settings,
-		      const struct store_command *found, int64_t now_ms,
+		      const struct store_command *found, int64_t now_ms, struct arena *mem,
 		      struct store_command *out_command);
 
 #endif

@@ -66,7 +66,7 @@ static bool is_wanted(const struct store_lock *lock, const struct locks_filter *
 }
 
 void locks_json(struct json_writer *json, const struct store_command *command,
-		const struct locks_filter *filter, size_t asked)
+		const struct locks_filter *filter)
 {
 	json_open_object(json);
 	json_name(json, "locks");
@@ -77,7 +77,7 @@ void locks_json(struct json_writer *json, const struct store_command *command,
 	}
 	json_close_array(json);
 	json_name(json, "more");
-	json_boolean(json, command->lock_count >= asked);
+	json_boolean(json, command->has_more);
 	json_close_object(json);
 }
 

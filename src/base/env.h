@@ -35,6 +35,14 @@ static inline int64_t env_monotonic_ms(const struct env *env)
 	return env->monotonic_us(env) / 1000;
 }
 
+/* a + b; what runs over is for ever. */
+static inline int64_t time_add(int64_t a_ms, int64_t b_ms)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
+}
+
 static inline void env_random(const struct env *env, void *out, size_t len)
 {
 	env->random(env, out, len);

@@ -76,12 +76,22 @@ static int ask_and_show(const struct command_call *call, const char *method, con
 
 /* -- list -------------------------------------------------------------------------- */
 
-enum { LIST_STATE, LIST_TOKEN, LIST_TASK, LIST_ACCOUNT, LIST_LIMIT, LIST_CURSOR, LIST_FILTERS };
+enum {
+	LIST_STATE,
+	LIST_TOKEN,
+	LIST_TASK,
+	LIST_REFERENCE,
+	LIST_ACCOUNT,
+	LIST_LIMIT,
+	LIST_CURSOR,
+	LIST_FILTERS
+};
 
 static const struct command_option list_options[] = {
 	{"--state", "STATE", "only those in this state"},
 	{"--token", "TOKEN", "only those with this Idempotency-Key"},
 	{"--task", "TASK", "only those with an attempt of this task"},
+	{"--reference", "TEXT", "only what the service calls so, or knows by this key"},
 	{"--account", "ACCOUNT", "only those of this account"},
 	{"--limit", "N", "at most N, up to 200"},
 	{"--cursor", "CURSOR", "go on where an earlier list ended"},
@@ -121,7 +131,7 @@ static int check_limit(const struct command_call *call)
 
 static void write_list_target(const struct command_call *call, struct buf *target)
 {
-	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",
+	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",  "reference",
 							"account", "limit", "cursor"};
 	char separator = '?';
 
@@ -200,8 +210,8 @@ static int run_list(const struct command_call *call)
 static const struct command command_list = {
 	.name = "op list",
 	.summary = "lists operations, newest first",
-	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--account ACCOUNT]\n"
-		 "           [--limit N] [--cursor CURSOR] [--json]",
+	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--reference TEXT]\n"
+		 "           [--account ACCOUNT] [--limit N] [--cursor CURSOR] [--json]",
 	.options = list_options,
 	.option_count = sizeof(list_options) / sizeof(list_options[0]),
 	.run = run_list,
@@ -283,7 +293,14 @@ static const struct command command_cancel = {
 
 /* -- resolve ----------------------------------------------------------------------- */
 
-enum { RESOLVE_HAPPENED, RESOLVE_DID_NOT, RESOLVE_NO_RETRY, RESOLVE_WHY, RESOLVE_REFERENCE };
+enum {
+	RESOLVE_HAPPENED,
+	RESOLVE_DID_NOT,
+	RESOLVE_NO_RETRY,
+	RESOLVE_WHY,
+	RESOLVE_REFERENCE,
+	RESOLVE_EPOCH
+};
 
 static const struct command_option resolve_options[] = {
 	{"--happened", NULL, "the service did it: the operation is completed"},
@@ -293,12 +310,15 @@ static const struct command_option resolve_options[] = {
 	{"--no-retry", NULL, "with --did-not: the operation has failed for good"},
 	{"--why", "TEXT", "how you know, kept with the operation"},
 	{"--reference", "TEXT", "what the service calls the effect, such as its id there"},
+	{"--epoch", "N", "only if it was not sent again since op show said that epoch"},
 	ADMIN_OPTIONS,
 };
 
 static int check_resolve(const struct command_call *call)
 {
 	const struct command *command = call->command;
+	const char *epoch = call->options[RESOLVE_EPOCH];
+	uint64_t number;
 
 	if (!call->options[RESOLVE_HAPPENED] == !call->options[RESOLVE_DID_NOT])
 		return command_misused(command, "say either --happened or --did-not");
@@ -306,6 +326,8 @@ static int check_resolve(const struct command_call *call)
 		return command_misused(command, "--no-retry goes with --did-not");
 	if (!call->options[RESOLVE_WHY])
 		return command_misused(command, "--why says how you know what happened");
+	if (epoch && !str_to_u64(str_from(epoch), UINT32_MAX, &number))
+		return command_misused(command, "--epoch is the number that op show says");
 	return EXIT_DONE;
 }
 
@@ -313,6 +335,7 @@ static int run_resolve(const struct command_call *call)
 {
 	int r = check_resolve(call);
 	struct json_writer writer;
+	uint64_t epoch;
 	struct buf body;
 
 	if (r != EXIT_DONE)
@@ -330,6 +353,11 @@ static int run_resolve(const struct command_call *call)
 		json_name(&writer, "reference");
 		json_text(&writer, call->options[RESOLVE_REFERENCE]);
 	}
+	if (call->options[RESOLVE_EPOCH] &&
+	    str_to_u64(str_from(call->options[RESOLVE_EPOCH]), UINT32_MAX, &epoch)) {
+		json_name(&writer, "epoch");
+		json_integer(&writer, (int64_t)epoch);
+	}
 	json_close_object(&writer);
 	return decide(call, "/resolve", &body);
 }
@@ -338,10 +366,12 @@ static const struct command command_resolve = {
 	.name = "op resolve",
 	.summary = "settles an unknown operation by what a person found out",
 	.usage = "OP --happened|--did-not [--no-retry] --why TEXT\n"
-		 "           [--reference TEXT] [--json]",
+		 "           [--reference TEXT] [--epoch N] [--json]",
 	.text = "An operation is unknown when the gate sent it and got no certain answer. Look at\n"
 		"the service itself first: a wrong --did-not lets the write be made twice, and at\n"
-		"once where the gate sends by itself (dispatch: outbox, held: queue).\n"
+		"once where the gate sends by itself (dispatch: outbox, held: queue). While\n"
+		"you look it may be found absent, sent again and lost again: with --epoch what\n"
+		"you saw decides nothing about that later sending.\n"
 		"Where the action opens a budget, --reference is the id by which it is spent\n"
 		"from: without one --happened opens none.\n",
 	.options = resolve_options,

@@ -35,7 +35,7 @@ const struct command command_sandbox = {
 	.text = "Tickets, payments, refunds, deployments and orders under /v1, where every POST\n"
 		"makes a new effect, and events at /hooks/NAME. GET /effects counts them,\n"
 		"DELETE /effects starts anew. Faults are asked for by PUT /faults or by a\n"
-		"request's own Sandbox-Fault header: drop, reset, half, hang, hang;work, decline,\n"
+		"write's own Sandbox-Fault header: drop, reset, half, hang, hang;work, decline,\n"
 		"delay=MS, hide=MS, twice, status=N, status=N;work. See counterfoil(1).\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),

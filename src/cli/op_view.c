@@ -12,10 +12,12 @@
 #include <stdlib.h>
 
 enum {
-	COLUMNS = 7,	       /* of the table */
-	VALUE_MAX = 64 * 1024, /* bytes of one value's JSON */
-	FACT_WIDTH = 13,       /* of the names on the page of one operation */
+	COLUMNS = 7,	 /* of the table */
+	FACT_WIDTH = 13, /* of the names on the page of one operation */
 };
+
+/* Times from then on are `forever`: the gate counts that as a thousand years from now. */
+#define FOREVER "2900-"
 
 static const struct table_column columns[COLUMNS] = {
 	{"OPERATION", 29}, {"STATE", 17}, {"CREATED", 24}, {"TRIES", 6},
@@ -37,17 +39,12 @@ static bool is_true(const struct json_value *value)
 static struct str value_text(const struct json_value *value, struct arena *mem)
 {
 	struct str text;
-	struct buf out;
 
 	if (!value || value->type == JSON_NULL)
 		return STR("");
 	if (value->type == JSON_STRING)
 		return value->string;
-	buf_init(&out, VALUE_MAX);
-	json_canonical(value, mem, &out);
-	text = out.is_spoiled ? STR("?") : arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	return text;
+	return json_canonical_str(value, mem, &text) == 0 ? text : STR("?");
 }
 
 struct str op_member_text(const struct json_value *object, const char *name, struct arena *mem)
@@ -145,6 +142,15 @@ static bool has_ended(const struct json_value *operation, struct arena *mem)
 	       operation_is_terminal(state);
 }
 
+/* A time, or `word` where it never comes. RFC 3339 times are in order by their bytes. */
+static struct str time_or(const struct json_value *object, const char *name, const char *word,
+			  struct arena *mem)
+{
+	struct str at = op_member_text(object, name, mem);
+
+	return str_compare(at, STR(FOREVER)) > 0 ? str_from(word) : at;
+}
+
 /* What the gate itself did of late, and does next. */
 static void append_tries(const struct json_value *operation, struct arena *mem, struct buf *out)
 {
@@ -194,21 +200,13 @@ static void append_lock(const struct json_value *lock, struct arena *mem, struct
 static struct str amount_text(const struct json_value *budget, const char *name, struct arena *mem)
 {
 	const struct json_value *value = op_member(budget, name);
-	int digits = money_exponent(op_member_text(budget, "currency", mem));
-	uint64_t size, unit = 1;
+	char text[MONEY_TEXT];
 	int64_t amount;
 
-	if (!value || value->type != JSON_NUMBER || digits < 0 ||
-	    !json_number_to_i64(&value->number, &amount))
+	if (!value || value->type != JSON_NUMBER || !json_number_to_i64(&value->number, &amount))
 		return value_text(value, mem);
-	for (int i = 0; i < digits; i++)
-		unit *= 10;
-	size = amount < 0 ? -(uint64_t)amount : (uint64_t)amount;
-	if (digits == 0)
-		return arena_printf(mem, "%s%llu", amount < 0 ? "-" : "", (unsigned long long)size);
-	return arena_printf(mem, "%s%llu.%0*llu", amount < 0 ? "-" : "",
-			    (unsigned long long)(size / unit), digits,
-			    (unsigned long long)(size % unit));
+	money_write(amount, op_member_text(budget, "currency", mem), text);
+	return arena_str(mem, str_from(text));
 }
 
 static void append_budget(const struct json_value *budget, struct arena *mem, struct buf *out)
@@ -231,7 +229,8 @@ static void append_budget(const struct json_value *budget, struct arena *mem, st
 
 static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Unique until", op_member_text(op_member(rules, "unique"), "until", mem));
+	append_fact(out, "Unique until",
+		    time_or(op_member(rules, "unique"), "until", "forever", mem));
 	append_lock(op_member(rules, "lock"), mem, out);
 	append_budget(op_member(rules, "budget"), mem, out);
 }
@@ -240,20 +239,21 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 {
 	static const struct {
 		const char *title, *name;
+		bool is_time;
 	} facts[] = {
-		{"Action", "action"},
-		{"Upstream", "upstream"},
-		{"Token", "token"},
-		{"Account", "account"},
-		{"Fingerprint", "fingerprint"},
-		{"Epoch", "epoch"},
-		{"Expires", "expires"},
-		{"Retry of", "retry_of"},
-		{"Service key", "downstream_key"},
-		{"Reference", "reference"},
-		{"Resource", "resource"},
-		{"Decided by", "decided_by"},
-		{"Reason", "reason"},
+		{"Action", "action", false},
+		{"Upstream", "upstream", false},
+		{"Token", "token", false},
+		{"Account", "account", false},
+		{"Fingerprint", "fingerprint", false},
+		{"Epoch", "epoch", false},
+		{"Expires", "expires", true},
+		{"Retry of", "retry_of", false},
+		{"Service key", "downstream_key", false},
+		{"Reference", "reference", false},
+		{"Resource", "resource", false},
+		{"Decided by", "decided_by", false},
+		{"Reason", "reason", false},
 	};
 	struct str method = op_member_text(operation, "method", mem);
 
@@ -264,7 +264,9 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 			    arena_printf(mem, "%.*s %.*s", STR_ARG(method),
 					 STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		append_fact(out, facts[i].title, op_member_text(operation, facts[i].name, mem));
+		append_fact(out, facts[i].title,
+			    facts[i].is_time ? time_or(operation, facts[i].name, "never", mem)
+					     : op_member_text(operation, facts[i].name, mem));
 	append_names("Retried by", op_member(operation, "retried_by"), mem, out);
 	append_tries(operation, mem, out);
 	append_rules(op_member(operation, "rules"), mem, out);
@@ -304,19 +306,25 @@ static struct str actor_text(const struct json_value *attempt, struct arena *mem
 	return by.len && !str_equal(by, STR("caller")) ? by : STR("attempt");
 }
 
-/* An outcome; of an operator, who is told none, what was done. A decision is no attempt. */
+/* A decision is no attempt: its note says all, what was decided and why. */
+static bool is_a_decision(const struct json_value *attempt, struct arena *mem)
+{
+	return str_equal(op_member_text(attempt, "by", mem), STR("operator")) &&
+	       op_member_text(attempt, "note", mem).len;
+}
+
 static struct str deed_text(const struct json_value *attempt, struct arena *mem)
 {
-	if (str_equal(op_member_text(attempt, "by", mem), STR("operator")))
-		return STR("took its lock away");
-	return op_member_text(attempt, "outcome", mem);
+	return op_member_text(attempt, is_a_decision(attempt, mem) ? "note" : "outcome", mem);
 }
 
 static struct str note_text(const struct json_value *attempt, struct arena *mem)
 {
 	struct str note = op_member_text(attempt, "note", mem);
 
-	return note.len ? arena_printf(mem, "  (%.*s)", STR_ARG(note)) : STR("");
+	return note.len && !is_a_decision(attempt, mem)
+		       ? arena_printf(mem, "  (%.*s)", STR_ARG(note))
+		       : STR("");
 }
 
 static struct str attempt_text(const struct json_value *attempt, struct arena *mem)

@@ -186,10 +186,10 @@ static void check_default_upstream(struct reading *reading)
 			   "nothing says where requests are to go");
 	else
 		report_add(reading->report, find_place(reading, "upstreams"),
-			   "add upstreams: {default: {url: http://127.0.0.1:9000}}, or give "
-			   "--upstream URL",
+			   "add upstreams: {default: {url: http://127.0.0.1:9000}}, if need be "
+			   "with the url of another, or give --upstream URL",
 			   "the upstream called default is missing, to which goes what is no "
-			   "action's");
+			   "action's: reads, also with undeclared: deny");
 }
 
 static bool is_this_gate(const struct settings *settings, const struct settings_url *url)

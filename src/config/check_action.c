@@ -80,16 +80,6 @@ static void take_statuses(struct reading *reading, struct action_draft *draft)
 	}
 }
 
-static const struct action_field *find_field(const struct action_field *fields, size_t count,
-					     struct str name)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (str_equal(fields[i].name, name))
-			return &fields[i];
-	}
-	return NULL;
-}
-
 /* NULL: that declared field may be, or hold, what the pointer leads on to. */
 static const char *why_not_token(const struct action_field *field, bool is_last)
 {
@@ -112,10 +102,10 @@ static const char *why_no_way(const struct action *action)
 	const struct action_field *fields = action->fields;
 	size_t count = action->field_count;
 	bool keeps_unknown = action->keeps_unknown;
-	struct str rest = str_from_index(action->token_pointer, 1), name;
+	struct str rest = action->token_pointer;
 
-	while (str_split(&rest, '/', &name)) {
-		const struct action_field *field = find_field(fields, count, name);
+	while (rest.len > 0) {
+		const struct action_field *field = action_field_enter(fields, count, &rest);
 		const char *why = field ? why_not_token(field, rest.len == 0) : NULL;
 
 		if (!field && !keeps_unknown && rest.len > 0)
@@ -133,7 +123,6 @@ static const char *why_no_way(const struct action *action)
 static void check_token_in_body(struct reading *reading, struct action_draft *draft)
 {
 	const struct action *action = &draft->action;
-	bool is_escaped = str_find(action->token_pointer, '~') < action->token_pointer.len;
 	const char *why;
 
 	if (!draft_gives(draft, "token.pointer")) {
@@ -144,7 +133,7 @@ static void check_token_in_body(struct reading *reading, struct action_draft *dr
 	}
 	if (draft_is_refused(draft, "token.pointer") || !draft_knows_fields(draft))
 		return;
-	why = action->has_fields && !is_escaped ? why_no_way(action) : NULL;
+	why = action->has_fields ? why_no_way(action) : NULL;
 	if (why)
 		report_add(reading->report, draft_place(draft, "token.pointer"),
 			   "lead it to a string that is not secret, through fields of type object",
@@ -189,26 +178,18 @@ static void check_headers(struct reading *reading, struct action_draft *draft)
 static void check_summary_name(struct reading *reading, struct action_draft *draft, struct str name)
 {
 	const struct action *action = &draft->action;
+	const struct action_field *field = action_field(action->fields, action->field_count, name);
 	char shown[QUOTE_SIZE];
+	size_t unused;
 
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, name))
-			continue;
-		if (action->fields[i].is_secret)
-			report_add(reading->report, draft_place(draft, "summary"),
-				   "leave it out of the summary",
-				   "the summary would show {%s}, which is secret",
-				   quote(shown, name));
-		return;
-	}
-	for (size_t i = 0; i < action->route.count; i++) {
-		if (action->route.segments[i].is_parameter &&
-		    str_equal(action->route.segments[i].text, name))
-			return;
-	}
-	report_add(reading->report, draft_place(draft, "summary"),
-		   "name a field of the action or a parameter of its route",
-		   "the summary names {%s}, which is not declared", quote(shown, name));
+	if (field && field->is_secret)
+		report_add(reading->report, draft_place(draft, "summary"),
+			   "leave it out of the summary",
+			   "the summary would show {%s}, which is secret", quote(shown, name));
+	else if (!field && !route_parameter(&action->route, name, &unused))
+		report_add(reading->report, draft_place(draft, "summary"),
+			   "name a field of the action or a parameter of its route",
+			   "the summary names {%s}, which is not declared", quote(shown, name));
 }
 
 static void check_summary(struct reading *reading, struct action_draft *draft)

@@ -146,20 +146,18 @@ static int read_files(struct reading *reading, struct action_draft *draft)
 /* The member of the body that the id's pointer begins with; NULL: it is not declared. */
 static const struct action_field *find_id(const struct action *action, bool *out_is_last)
 {
-	struct str rest = str_from_index(action->inbox.id_pointer, 1), part;
-	const struct action_field *fields = action->fields, *found = NULL;
+	const struct action_field *fields = action->fields, *found;
+	struct str rest = action->inbox.id_pointer;
 	size_t count = action->field_count;
 
-	while (str_split(&rest, '/', &part)) {
-		found = NULL;
-		for (size_t i = 0; i < count && !found; i++)
-			found = str_equal(fields[i].name, part) ? &fields[i] : NULL;
-		*out_is_last = rest.at == NULL;
+	do {
+		found = action_field_enter(fields, count, &rest);
+		*out_is_last = rest.len == 0;
 		if (!found || found->type != FIELD_OBJECT || !found->fields)
 			return found;
 		fields = found->fields;
 		count = found->field_count;
-	}
+	} while (rest.len > 0);
 	return found;
 }
 
@@ -172,8 +170,7 @@ static void check_id(struct reading *reading, const struct action_draft *draft)
 	const char *what = NULL;
 
 	if (action->inbox.id_pointer.len == 0 || !action->has_fields || !action->fields ||
-	    draft_is_refused(draft, "fields") ||
-	    str_find(action->inbox.id_pointer, '~') < action->inbox.id_pointer.len)
+	    draft_is_refused(draft, "fields"))
 		return;
 	field = find_id(action, &is_last);
 	if (!field && !action->keeps_unknown)

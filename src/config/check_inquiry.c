@@ -104,30 +104,13 @@ static bool is_own_name(struct str name)
 	       str_equal(name, STR(TEMPLATE_DOWNSTREAM_KEY));
 }
 
-static const struct action_field *find_field(const struct action *action, struct str name)
-{
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (str_equal(action->fields[i].name, name))
-			return &action->fields[i];
-	}
-	return NULL;
-}
-
-static bool is_parameter(const struct action *action, struct str name)
-{
-	for (size_t i = 0; i < action->route.count; i++) {
-		if (action->route.segments[i].is_parameter &&
-		    str_equal(action->route.segments[i].text, name))
-			return true;
-	}
-	return false;
-}
-
 /* The gate's own words come first, so a field of such a name cannot be meant. */
 static void check_name(const struct asking *asking, struct str name)
 {
-	const struct action_field *field = find_field(&asking->draft->action, name);
-	bool is_declared = field || is_parameter(&asking->draft->action, name);
+	const struct action *action = &asking->draft->action;
+	const struct action_field *field = action_field(action->fields, action->field_count, name);
+	size_t unused;
+	bool is_declared = field || route_parameter(&action->route, name, &unused);
 	char shown[QUOTE_SIZE];
 
 	if (is_own_name(name) && is_declared)

@@ -1,223 +1,16 @@
 /*
- * Rules of an action: what their names stand for, and combinations that cannot be.
+ * Rules of an action: what each needs, and combinations that cannot be.
  *
- * A name is a field of the command, else a parameter of the route; a pointer leads to a field
- * through objects whose fields are declared. A rule must be able to do what it promises for
- * every command that passes the check of its fields: so what a lock or a budget depends on is
- * always there, and nothing depends on what the caller does not decide. Where fields or route
- * were refused, nothing is said of names.
+ * A rule must be able to do what it promises for every command that passes the check of its
+ * fields: so what a lock or a budget depends on is always there. Where fields or route were
+ * refused, nothing is said of names.
  */
-#include "config/table.h"
+#include "config/check_part.h"
 
 #include "base/err.h"
-#include "core/nearest.h"
+#include "core/text.h"
 
-#include <stdarg.h>
-
-enum { PART_WRONG = 1, MEND_MAX = 256, WHAT_MAX = 320 };
-
-/* One name of a rule. */
-struct naming {
-	struct reading *reading;
-	const struct action_draft *draft;
-	const char *key;    /* the setting: "unique.by" */
-	struct str name;    /* as it is written */
-	struct place place; /* where */
-	bool is_needed;	    /* every command must have it */
-
-	/* Filled by find_part(). */
-	struct rule_part part;
-	const struct action_field *field; /* NULL: a parameter of the route */
-	bool is_sure;			  /* every command has it */
-	bool is_assigned;		  /* it, or what it lies in, is the server's */
-};
-
-static void complain(const struct naming *naming, const char *mend, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* "unique.by names `x`, " and what is wrong with it. */
-static void complain(const struct naming *naming, const char *mend, const char *format, ...)
-{
-	char what[WHAT_MAX], shown[QUOTE_SIZE];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
-	va_end(arguments);
-	report_add(naming->reading->report, naming->place, mend, "%s names `%s`, %s", naming->key,
-		   quote(shown, naming->name), what);
-}
-
-/* Is `name`, as a part of a JSON pointer, that member? */
-static bool is_member(struct str part, struct str name)
-{
-	size_t at = 0;
-
-	for (size_t i = 0; i < part.len; i++, at++) {
-		char c = part.at[i];
-
-		if (c == '~')
-			c = part.at[++i] == '0' ? '~' : '/';
-		if (at >= name.len || name.at[at] != c)
-			return false;
-	}
-	return at == name.len;
-}
-
-static void take_field(struct naming *naming, const struct action_field *field)
-{
-	naming->field = field;
-	naming->is_assigned = naming->is_assigned || field->is_server_assigned;
-	naming->is_sure = naming->is_sure &&
-			  (field->is_required || (field->default_value && !field->is_nullable));
-}
-
-/* Along a pointer. False, and reported: it does not lead to a declared field. */
-static bool follow_pointer(struct naming *naming)
-{
-	const struct action_field *fields = naming->draft->action.fields;
-	size_t count = naming->draft->action.field_count;
-	struct str rest = str_from_index(naming->name, 1), part;
-
-	while (str_split(&rest, '/', &part)) {
-		const struct action_field *field = NULL;
-
-		for (size_t i = 0; i < count && !field; i++)
-			field = is_member(part, fields[i].name) ? &fields[i] : NULL;
-		if (!field) {
-			complain(naming, "declare the fields that it leads through",
-				 "which leads to a field that is not declared");
-			return false;
-		}
-		take_field(naming, field);
-		count = field->type == FIELD_OBJECT ? field->field_count : 0;
-		fields = field->fields;
-	}
-	naming->part.pointer = naming->part.name;
-	return true;
-}
-
-/* "/name", with what a pointer escapes. 0 or FAIL_MEMORY. */
-static int write_pointer(struct arena *mem, struct str name, struct str *out_pointer)
-{
-	char *text = arena_alloc(mem, 2 * name.len + 2);
-	size_t len = 0;
-
-	if (!text)
-		return fail(FAIL_MEMORY);
-	text[len++] = '/';
-	for (size_t i = 0; i < name.len; i++) {
-		bool is_escaped = name.at[i] == '~' || name.at[i] == '/';
-
-		text[len++] = is_escaped ? '~' : name.at[i];
-		if (is_escaped)
-			text[len++] = name.at[i] == '~' ? '0' : '1';
-	}
-	text[len] = '\0';
-	*out_pointer = str_of(text, len);
-	return 0;
-}
-
-/* A parameter of the route; false: there is none of that name. */
-static bool find_parameter(struct naming *naming)
-{
-	const struct route *route = &naming->draft->action.route;
-	size_t parameter = 0;
-
-	for (size_t i = 0; i < route->count; i++) {
-		if (!route->segments[i].is_parameter)
-			continue;
-		if (str_equal(route->segments[i].text, naming->name)) {
-			naming->part.parameter = parameter;
-			return true;
-		}
-		parameter++;
-	}
-	return false;
-}
-
-static void complain_of_undeclared(const struct naming *naming)
-{
-	const struct action *action = &naming->draft->action;
-	size_t best = nearest_allowance(naming->name) + 1;
-	char mend[MEND_MAX], shown[QUOTE_SIZE];
-
-	snprintf(mend, sizeof(mend), "name a field of the action or a parameter of its route");
-	for (size_t i = 0; i < action->field_count; i++) {
-		size_t distance = nearest_distance(naming->name, action->fields[i].name);
-
-		if (distance >= best)
-			continue;
-		best = distance;
-		snprintf(mend, sizeof(mend), "did you mean %s?",
-			 quote(shown, action->fields[i].name));
-	}
-	complain(naming, mend, "which is not declared");
-}
-
-/* 0; PART_WRONG: reported; FAIL_MEMORY. */
-static int find_part(struct naming *naming)
-{
-	const struct action *action = &naming->draft->action;
-
-	naming->part = (struct rule_part){.name = naming->name};
-	naming->is_sure = true;
-	if (naming->name.at[0] == '/')
-		return follow_pointer(naming) ? 0 : PART_WRONG;
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, naming->name))
-			continue;
-		take_field(naming, &action->fields[i]);
-		return write_pointer(&naming->reading->settings->mem, naming->name,
-				     &naming->part.pointer);
-	}
-	if (find_parameter(naming))
-		return 0;
-	complain_of_undeclared(naming);
-	return PART_WRONG;
-}
-
-/* Is it the token in the body, or what that lies in? */
-static bool holds_token(const struct naming *naming)
-{
-	struct str token = naming->draft->action.token_pointer, pointer = naming->part.pointer;
-
-	return naming->draft->token_from == DRAFT_BODY && pointer.len > 0 &&
-	       str_starts_with(token, pointer) &&
-	       (token.len == pointer.len || token.at[pointer.len] == '/');
-}
-
-/* Find what it names, fit for a rule. 0; PART_WRONG: reported; FAIL_MEMORY. */
-static int take_part(struct naming *naming)
-{
-	int r = find_part(naming);
-
-	if (r != 0)
-		return r;
-	if (naming->is_assigned)
-		complain(naming, "name a field that the caller decides",
-			 "which is server_assigned: it says nothing of what is meant");
-	else if (holds_token(naming))
-		complain(naming, "name a field that says what is meant",
-			 "which holds the token, another one for each operation");
-	else if (naming->is_needed && !naming->is_sure)
-		complain(naming, "make it required, or give it a default",
-			 "which a command may lack or have as null");
-	else
-		return 0;
-	return PART_WRONG;
-}
-
-static struct naming name_at(struct reading *reading, const struct action_draft *draft,
-			     const char *key, struct str name)
-{
-	return (struct naming){.reading = reading,
-			       .draft = draft,
-			       .key = key,
-			       .name = name,
-			       .place = draft_place(draft, key),
-			       .is_needed = true};
-}
+enum { MEND_MAX = 256 };
 
 static bool is_same_part(const struct rule_part *a, const struct rule_part *b)
 {
@@ -236,19 +29,19 @@ static int take_parts(struct reading *reading, const struct action_draft *draft,
 	if (!parts)
 		return fail(FAIL_MEMORY);
 	for (size_t i = 0; i < names->count; i++, item = item->next) {
-		struct naming naming = name_at(reading, draft, key, names->texts[i]);
+		struct naming naming = naming_at(reading, draft, key, names->texts[i]);
 		int r;
 
 		naming.place = item->place;
 		naming.is_needed = is_needed;
-		r = take_part(&naming);
+		r = naming_take(&naming);
 		if (r < 0)
 			return r;
 		parts[i] = naming.part;
 		for (size_t j = 0; r == 0 && j < i; j++) {
 			if (is_same_part(&parts[j], &parts[i]))
-				complain(&naming, "remove one of the two",
-					 "which is there already");
+				naming_complain(&naming, "remove one of the two",
+						"which is there already");
 		}
 	}
 	*out_parts = parts;
@@ -276,17 +69,18 @@ static int check_unique(struct reading *reading, struct action_draft *draft)
 
 static int check_version(struct reading *reading, struct action_draft *draft)
 {
-	struct naming naming = name_at(reading, draft, "lock.version", draft->rules.lock_version);
+	struct naming naming = naming_at(reading, draft, "lock.version", draft->rules.lock_version);
 	int r;
 
 	if (!can_look(draft, "lock.version"))
 		return 0;
 	naming.is_needed = false;
-	r = take_part(&naming);
+	r = naming_take(&naming);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!naming.field || naming.field->type != FIELD_INTEGER)
-		complain(&naming, "name a field of type integer", "which is no integer field");
+		naming_complain(&naming, "name a field of type integer",
+				"which is no integer field");
 	draft->action.lock.version = naming.part.pointer;
 	return 0;
 }
@@ -299,7 +93,7 @@ static void check_sent(struct reading *reading, const struct action_draft *draft
 	char shown[QUOTE_SIZE];
 
 	for (size_t i = 0; i < action->header_count; i++) {
-		if (str_equal_nocase(action->headers[i], header))
+		if (text_names_header(action->headers[i], header))
 			report_add(reading->report, draft_place(draft, key),
 				   "remove it from headers, or choose another",
 				   "%s is %s, which the gate sends itself; headers lists it as the "
@@ -316,9 +110,9 @@ static void check_fencing(struct reading *reading, const struct action_draft *dr
 	if (header.len == 0)
 		return;
 	check_sent(reading, draft, "lock.fencing", header);
-	if (str_equal_nocase(header, reading->settings->tokens.header))
+	if (text_names_header(header, reading->settings->tokens.header))
 		taken = "the header of the token";
-	else if (str_equal_nocase(header, draft->action.downstream_key.header))
+	else if (text_names_header(header, draft->action.downstream_key.header))
 		taken = "the header of the downstream key";
 	if (taken)
 		report_add(reading->report, draft_place(draft, "lock.fencing"),
@@ -345,19 +139,19 @@ static int check_lock(struct reading *reading, struct action_draft *draft)
 static int check_amount(struct reading *reading, const struct action_draft *draft, const char *key,
 			struct str name, struct str *out_pointer)
 {
-	struct naming naming = name_at(reading, draft, key, name);
+	struct naming naming = naming_at(reading, draft, key, name);
 	int r;
 
 	if (!can_look(draft, key))
 		return 0;
-	r = take_part(&naming);
+	r = naming_take(&naming);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (!naming.field || naming.field->type != FIELD_MONEY)
-		complain(&naming, "name a field of type money", "which is no money field");
+		naming_complain(&naming, "name a field of type money", "which is no money field");
 	else if (naming.field->is_secret)
-		complain(&naming, "remove secret from it, or have no budget",
-			 "which is secret, and callers are told what is left of a budget");
+		naming_complain(&naming, "remove secret from it, or have no budget",
+				"which is secret, and callers are told what is left of a budget");
 	*out_pointer = naming.part.pointer;
 	return 0;
 }
@@ -365,20 +159,20 @@ static int check_amount(struct reading *reading, const struct action_draft *draf
 static int check_budget(struct reading *reading, struct action_draft *draft)
 {
 	struct rule_budget *budget = &draft->action.budget;
-	struct naming of = name_at(reading, draft, "budget.of", draft->rules.budget_of);
+	struct naming of = naming_at(reading, draft, "budget.of", draft->rules.budget_of);
 	int r = 0;
 
 	budget->is_declared = true;
 	budget->lets_unknown = draft->rules.budget_if_unknown == DRAFT_UNKNOWN_ALLOW;
 	if (can_look(draft, "budget.of"))
-		r = take_part(&of);
+		r = naming_take(&of);
 	if (r < 0)
 		return r;
 	budget->of = of.part;
 	if (r == 0 && of.field && of.field->type != FIELD_STRING && of.field->type != FIELD_INTEGER)
-		complain(&of, "name a string or an integer, as the service's ids are",
-			 "which can be no id of what was paid: it is of type %s",
-			 field_type_name(of.field->type));
+		naming_complain(&of, "name a string or an integer, as the service's ids are",
+				"which can be no id of what was paid: it is of type %s",
+				field_type_name(of.field->type));
 	return check_amount(reading, draft, "budget.amount", draft->rules.budget_amount,
 			    &budget->amount);
 }
@@ -430,29 +224,26 @@ static void check_answers(struct reading *reading, const struct action_draft *dr
 static void check_key_field(struct reading *reading, const struct action_draft *draft)
 {
 	const struct action *action = &draft->action;
-	struct str field = action->downstream_key.field;
-	struct str token = str_from_index(action->token_pointer, 1);
-	const char *what = NULL, *mend = NULL;
+	struct str field = action->downstream_key.field, unused;
+	const char *what, *mend;
 
-	token.len = str_find(token, '/');
 	if (draft_is_refused(draft, "fields"))
 		return;
 	if (!action->has_fields) {
 		what = "cannot be added to a body of which no fields are declared";
 		mend = "declare fields, or use a header";
-	} else if (draft->token_from == DRAFT_BODY && is_member(token, field)) {
+	} else if (draft->token_from == DRAFT_BODY &&
+		   text_pointer_enters(action->token_pointer, field, &unused)) {
 		what = "is where the token is";
 		mend = "move one of the two";
-	}
-	for (size_t i = 0; !what && i < action->field_count; i++) {
-		if (!str_equal(action->fields[i].name, field))
-			continue;
+	} else if (action_field(action->fields, action->field_count, field)) {
 		what = "is a field of the command, which callers send";
 		mend = "remove it from fields: the gate adds it itself";
+	} else {
+		return;
 	}
-	if (what)
-		report_add(reading->report, draft_place(draft, "downstream_key.field"), mend,
-			   "downstream_key.field %s", what);
+	report_add(reading->report, draft_place(draft, "downstream_key.field"), mend,
+		   "downstream_key.field %s", what);
 }
 
 /* Its own, or its upstream's. A natural action needs none. */

@@ -175,7 +175,8 @@ static int put_choices(struct reading *reading, const struct node *map,
 		report_add(reading->report, in->place, "put all of its values into `in`",
 			   "the condition has `is` and `in`");
 	if (draft->is) {
-		draft->in.values = arena_alloc(&reading->settings->mem, sizeof(draft->is));
+		draft->in.values =
+			arena_alloc(&reading->settings->mem, sizeof(const struct json_value *));
 		if (!draft->in.values)
 			return fail(FAIL_MEMORY);
 		draft->in.values[0] = draft->is;

@@ -1,7 +1,8 @@
-/* The names of the types of fields, as a configuration writes them. */
+/* What can be asked of a declared action and its fields. */
 #include "core/action.h"
 
 #include "base/err.h"
+#include "core/text.h"
 
 static const char *const names[FIELD_TYPE_COUNT] = {
 	[FIELD_STRING] = "string",	 [FIELD_INTEGER] = "integer",
@@ -26,6 +27,33 @@ bool field_type_from(struct str name, enum field_type *out_type)
 		}
 	}
 	return false;
+}
+
+const struct action_field *action_field(const struct action_field *fields, size_t count,
+					struct str name)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (str_equal(fields[i].name, name))
+			return &fields[i];
+	}
+	return NULL;
+}
+
+const struct action_field *action_field_enter(const struct action_field *fields, size_t count,
+					      struct str *pointer)
+{
+	size_t step = 1 + str_find(str_from_index(*pointer, 1), '/');
+	struct str first = str_of(pointer->at, step), rest;
+	bool are_items = count == 1 && fields[0].name.len == 0;
+
+	*pointer = str_from_index(*pointer, step);
+	if (are_items)
+		return &fields[0];
+	for (size_t i = 0; i < count; i++) {
+		if (text_pointer_enters(first, fields[i].name, &rest))
+			return &fields[i];
+	}
+	return NULL;
 }
 
 bool action_is_named_like_method(struct str name)

@@ -99,6 +99,18 @@ struct action {
 	bool is_outbox; /* dispatch: outbox; sent by the dispatcher, whoever waits */
 };
 
+/* The field of that name; NULL: none is declared. */
+const struct action_field *action_field(const struct action_field *fields, size_t count,
+					struct str name);
+
+/*
+ * The field of the first step of *pointer, a JSON pointer that is not empty; NULL: none is
+ * declared. Of an array that is what its items are, whichever it is. *pointer goes on behind the
+ * step.
+ */
+const struct action_field *action_field_enter(const struct action_field *fields, size_t count,
+					      struct str *pointer);
+
 /* May the same operation be sent again without a second effect, once it is unknown? */
 bool action_may_resend(const struct action *action);
 

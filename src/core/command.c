@@ -175,11 +175,7 @@ static int read_object(struct reading *reading, const struct spot *spot,
 
 const struct action_field *record_field(const struct record *record, struct str name)
 {
-	for (size_t i = 0; i < record->field_count; i++) {
-		if (str_equal(record->fields[i].name, name))
-			return &record->fields[i];
-	}
-	return NULL;
+	return action_field(record->fields, record->field_count, name);
 }
 
 static int refuse_absent(struct reading *reading, const struct spot *above,

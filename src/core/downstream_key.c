@@ -33,6 +33,38 @@ void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY
 	out[DOWNSTREAM_KEY_TEXT] = '\0';
 }
 
+static const struct str in_header = {"header ", 7}, in_field = {"field ", 6};
+
+int downstream_key_place(const struct rule_downstream_key *rule, struct arena *mem,
+			 struct str *out_place)
+{
+	struct str name = rule->header.len ? rule->header : rule->field;
+	struct str where = rule->header.len ? in_header : in_field;
+
+	*out_place = STR("");
+	if (!name.len)
+		return 0;
+	*out_place = arena_printf(mem, "%.*s%.*s", STR_ARG(where), STR_ARG(name));
+	return out_place->at ? 0 : FAIL_MEMORY;
+}
+
+void downstream_key_put_at(struct rule_downstream_key *rule, struct str place)
+{
+	rule->header = rule->field = STR("");
+	if (str_starts_with(place, in_header))
+		rule->header = str_from_index(place, in_header.len);
+	else if (str_starts_with(place, in_field))
+		rule->field = str_from_index(place, in_field.len);
+}
+
+bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str place)
+{
+	struct rule_downstream_key kept;
+
+	downstream_key_put_at(&kept, place);
+	return str_equal_nocase(kept.header, rule->header) && str_equal(kept.field, rule->field);
+}
+
 /* How often a text can be longer in memory than in its bytes: see json.h. */
 enum { READ_FACTOR = 32, READ_SPARE = 1 << 15 };
 

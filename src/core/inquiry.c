@@ -9,15 +9,14 @@
 #include "core/inquiry.h"
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "core/response.h"
-
-enum { CANONICAL_MAX = 1 << 30 };
 
 /* One answer being judged. */
 struct judging {
 	const struct rule_inquiry *inquiry;
-	struct json_value *value; /* NULL: it is not JSON, or cannot be read */
-	bool is_unreadable;	  /* it says it is JSON */
+	const struct json_value *value; /* NULL: it is not JSON, or cannot be read */
+	bool is_unreadable;		/* it says it is JSON */
 	const char *why;
 };
 
@@ -51,7 +50,7 @@ static bool is_empty(const struct json_value *value)
 }
 
 /* The list that the last step of the pointer is an index of; NULL when it is none. */
-static const struct json_value *list_around(struct json_value *value, struct str pointer)
+static const struct json_value *list_around(const struct json_value *value, struct str pointer)
 {
 	const struct json_value *list;
 	size_t slash = pointer.len;
@@ -64,7 +63,7 @@ static const struct json_value *list_around(struct json_value *value, struct str
 	return list && list->type == JSON_ARRAY ? list : NULL;
 }
 
-static enum sight look_for_it(struct judging *judging, struct json_value **out_found)
+static enum sight look_for_it(struct judging *judging, const struct json_value **out_found)
 {
 	const struct str at = judging->inquiry->found_at;
 	const struct json_value *list;
@@ -121,28 +120,9 @@ static enum inquiry_verdict weigh(struct judging *judging, enum sight found, enu
 	return INQUIRY_DOUBT;
 }
 
-/* 0; FAIL_MEMORY. */
-static int canonical(const struct json_value *value, struct arena *mem, struct str *out_body)
-{
-	struct str text = str_of(NULL, 0);
-	struct buf out;
-
-	*out_body = str_of(NULL, 0);
-	if (!value)
-		return 0;
-	buf_init(&out, CANONICAL_MAX);
-	if (json_canonical(value, mem, &out) == 0)
-		text = arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	if (!text.at)
-		return FAIL_MEMORY;
-	*out_body = text;
-	return 0;
-}
-
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
-				   struct json_value **out_found, struct str *out_body,
+				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why)
 {
 	struct judging judging = {.inquiry = inquiry};
@@ -150,7 +130,8 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 	bool says_found = status_class_has(inquiry->found, status);
 	bool says_absent = status_class_has(inquiry->absent, status);
 	enum inquiry_verdict verdict;
-	struct json_value *value = NULL;
+	const struct json_value *value = NULL;
+	struct str text = STR("");
 	bool is_declared;
 
 	*out_why = "The answer has a status that the question does not name.";
@@ -163,34 +144,64 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 	if (says_found)
 		found = look_for_it(&judging, &value);
 	verdict = weigh(&judging, found, absent);
-	if (verdict == INQUIRY_FOUND && canonical(value, mem, out_body) != 0) {
+	if (verdict == INQUIRY_FOUND && value && json_canonical_str(value, mem, &text) != 0) {
 		judging.why = "What was found is too large to be kept.";
 		verdict = INQUIRY_DOUBT;
 	}
-	if (verdict == INQUIRY_FOUND)
+	if (verdict == INQUIRY_FOUND) {
 		*out_found = value;
+		*out_body = text;
+	}
 	*out_why = judging.why;
 	return verdict;
 }
 
-/* `span` scaled by `random` / 2^32. */
-static int64_t share(int64_t span, uint32_t random)
-{
-	uint64_t high = (uint64_t)span >> 32, low = (uint64_t)span & UINT32_MAX;
+enum { MARK_BYTES = 8, MARK_TEXT = 2 * MARK_BYTES + 1 }; /* digits and a space */
 
-	return (int64_t)(high * random + (low * random >> 32));
+/* Of all that an answer is judged by; not of when one asks. */
+static void write_mark(const struct rule_inquiry *inquiry, char out[MARK_TEXT])
+{
+	struct hasher hasher;
+	struct hash hash;
+	uint8_t how[] = {(uint8_t)(inquiry->found_as >> 8), (uint8_t)inquiry->found_as,
+			 inquiry->has_absent_empty};
+
+	hasher_init(&hasher);
+	hasher_add_part(&hasher, inquiry->get);
+	hasher_add_part(&hasher, inquiry->found_at);
+	hasher_add_part(&hasher, inquiry->absent_empty);
+	hasher_add(&hasher, how, sizeof(how));
+	for (int status = 100; status < 600; status++) {
+		uint8_t says = (uint8_t)(status_class_has(inquiry->found, status) |
+					 status_class_has(inquiry->absent, status) << 1);
+
+		hasher_add(&hasher, &says, 1);
+	}
+	hasher_end(&hasher, &hash);
+	hex_write(hash.bytes, MARK_BYTES, out);
+	out[MARK_TEXT - 1] = ' ';
 }
 
-int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random)
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
+		 struct str *out_marked)
 {
-	int64_t pause = first_ms < 1 ? 1 : first_ms;
+	char mark[MARK_TEXT];
 
-	for (uint32_t i = 1; i < tries && pause < max_ms; i++)
-		pause = pause > INT64_MAX / 4 ? max_ms : 2 * pause;
-	if (pause > max_ms)
-		pause = max_ms;
-	if (pause > INT64_MAX / 2)
-		pause = INT64_MAX / 2;
-	pause += share(pause / 2, random) - pause / 4;
-	return pause < 1 ? 1 : pause;
+	*out_marked = STR("");
+	if (!question.len)
+		return 0;
+	write_mark(inquiry, mark);
+	*out_marked = arena_printf(mem, "%.*s%.*s", MARK_TEXT, mark, STR_ARG(question));
+	return out_marked->at ? 0 : FAIL_MEMORY;
+}
+
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked, struct str *out_question)
+{
+	char mark[MARK_TEXT];
+
+	write_mark(inquiry, mark);
+	if (!str_starts_with(marked, str_of(mark, MARK_TEXT)))
+		return false;
+	*out_question = str_from_index(marked, MARK_TEXT);
+	return true;
 }

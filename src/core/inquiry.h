@@ -24,14 +24,20 @@ enum inquiry_verdict {
  */
 enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int status,
 				   struct str content_type, struct str body, struct arena *mem,
-				   struct json_value **out_found, struct str *out_body,
+				   const struct json_value **out_found, struct str *out_body,
 				   const char **out_why);
 
 /*
- * The pause after `tries` tries, the one that has just ended among them: `first_ms` after the first
- * (and before any), doubled with each further one, at most `max_ms`, then moved by up to a quarter
- * either way by `random`. At least 1.
+ * A question is kept with its operation, and may be asked when the configuration is another: the
+ * answer to an old question, read by what a new one calls empty, would look like an absence. So it
+ * is kept with a mark of its whole declaration, and asked under that alone. 0, FAIL_MEMORY. An
+ * empty question has no mark.
  */
-int64_t backoff_ms(int64_t first_ms, int64_t max_ms, uint32_t tries, uint32_t random);
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
+		 struct str *out_marked);
+
+/* The question again. False: its declaration is another by now. */
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked,
+		    struct str *out_question);
 
 #endif

@@ -166,3 +166,23 @@ static bool add_digits(struct str digits, int64_t *sum)
 	}
 	return true;
 }
+
+/* Digit by digit, from the last one on. */
+void money_write(int64_t minor_units, struct str currency, char out[MONEY_TEXT])
+{
+	uint64_t amount = minor_units < 0 ? 0 - (uint64_t)minor_units : (uint64_t)minor_units;
+	int exponent = money_exponent(currency);
+	char text[MONEY_TEXT];
+	size_t at = MONEY_TEXT;
+
+	text[--at] = '\0';
+	for (int i = 0; amount > 0 || i == 0 || i <= exponent; i++) {
+		if (i > 0 && i == exponent)
+			text[--at] = '.';
+		text[--at] = (char)('0' + amount % 10);
+		amount /= 10;
+	}
+	if (minor_units < 0)
+		text[--at] = '-';
+	memcpy(out, text + at, MONEY_TEXT - at);
+}

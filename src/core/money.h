@@ -40,4 +40,8 @@ enum money_fault money_from_number(const struct json_number *number, struct str 
 enum money_fault money_from_text(struct str text, struct str currency, bool is_major,
 				 struct money *out_money);
 
+/* For people: an amount in major units, "31.50" of EUR; in minor ones of a currency not known. */
+enum { MONEY_TEXT = 32 };
+void money_write(int64_t minor_units, struct str currency, char out[MONEY_TEXT]);
+
 #endif

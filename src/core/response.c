@@ -72,33 +72,21 @@ void response_read(const struct action *action, struct str content_type, struct 
 	arena_fini(&trees);
 }
 
-static struct str canonical_number(const struct json_value *number, struct arena *mem)
-{
-	struct str text = str_of(NULL, 0);
-	struct buf out;
-
-	buf_init(&out, RESPONSE_TEXT_MAX);
-	if (json_canonical(number, mem, &out) == 0)
-		text = arena_str(mem, buf_str(&out));
-	buf_fini(&out);
-	return text;
-}
-
 /* The text or number at the pointer; empty: there is none that can be kept. */
-static struct str text_at(struct json_value *value, struct str pointer, struct arena *mem)
+static struct str text_at(const struct json_value *value, struct str pointer, struct arena *mem)
 {
 	const struct json_value *found = json_at(value, pointer);
+	struct str text = STR("");
 
 	if (found && found->type == JSON_NUMBER)
-		return canonical_number(found, mem);
-	if (found && found->type == JSON_STRING && found->string.len &&
-	    found->string.len <= RESPONSE_TEXT_MAX)
-		return arena_str(mem, found->string);
-	return str_of(NULL, 0);
+		(void)json_canonical_str(found, mem, &text);
+	else if (found && found->type == JSON_STRING)
+		text = found->string;
+	return text.len <= RESPONSE_TEXT_MAX ? arena_str(mem, text) : STR("");
 }
 
-void response_read_value(const struct action *action, struct json_value *value, struct arena *mem,
-			 struct response_facts *out_facts)
+void response_read_value(const struct action *action, const struct json_value *value,
+			 struct arena *mem, struct response_facts *out_facts)
 {
 	const struct rule_response *response = &action->response;
 	struct response_facts facts = {.has_failed = false};
@@ -134,7 +122,7 @@ static bool is_choice(const struct json_value *choice, const struct json_value *
 	unreachable("a JSON value of no type");
 }
 
-bool condition_holds(const struct rule_condition *condition, struct json_value *value)
+bool condition_holds(const struct rule_condition *condition, const struct json_value *value)
 {
 	const struct json_value *found = value ? json_at(value, condition->pointer) : NULL;
 

@@ -34,13 +34,13 @@ void response_read(const struct action *action, struct str content_type, struct 
 		   struct arena *mem, struct response_facts *out_facts);
 
 /* The same of a value that has been read. */
-void response_read_value(const struct action *action, struct json_value *value, struct arena *mem,
-			 struct response_facts *out_facts);
+void response_read_value(const struct action *action, const struct json_value *value,
+			 struct arena *mem, struct response_facts *out_facts);
 
 /*
  * Is the condition true of `value`? Numbers compare by value; choices are texts, numbers, booleans
  * or null, nothing with something inside. NULL is no value.
  */
-bool condition_holds(const struct rule_condition *condition, struct json_value *value);
+bool condition_holds(const struct rule_condition *condition, const struct json_value *value);
 
 #endif

@@ -160,6 +160,22 @@ bool route_matches(const struct route *route, struct str path, struct str *value
 	return matched == route->count;
 }
 
+bool route_parameter(const struct route *route, struct str name, size_t *out_parameter)
+{
+	size_t parameter = 0;
+
+	for (size_t i = 0; i < route->count; i++) {
+		if (!route->segments[i].is_parameter)
+			continue;
+		if (str_equal(route->segments[i].text, name)) {
+			*out_parameter = parameter;
+			return true;
+		}
+		parameter++;
+	}
+	return false;
+}
+
 static bool have_one_shape(const struct route *a, const struct route *b)
 {
 	return a->count == b->count && a->has_slash == b->has_slash;

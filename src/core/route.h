@@ -41,6 +41,9 @@ int route_read(struct str pattern, struct arena *mem, struct route *out_route,
  * values in order, as they stand in the path; may be NULL. */
 bool route_matches(const struct route *route, struct str path, struct str *values);
 
+/* Which parameter, counted along the route, has that name; false: none has. */
+bool route_parameter(const struct route *route, struct str name, size_t *out_parameter);
+
 /* < 0: a is more specific; > 0: b is; 0: neither, or no path could match both. Not an order to
  * sort by. */
 int route_compare(const struct route *a, const struct route *b);

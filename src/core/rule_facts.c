@@ -29,7 +29,6 @@ enum {
 	WHOLE_TEXT = 24,   /* a whole number of 64 bits and a NUL */
 	FOLDED_SIZE = 512, /* bytes that are folded without asking for memory */
 	SHOWN_MAX = 120,   /* bytes of a value in a lock's name */
-	CANONICAL_MAX = 1 << 30,
 };
 static const struct str cut = {"…", sizeof("…") - 1};
 
@@ -100,22 +99,6 @@ static void find_parameters(struct looking *looking, struct str path)
 
 /* Parts */
 
-static int canonical_text(struct looking *looking, const struct json_value *value,
-			  struct part_text *out_part)
-{
-	struct str text = str_of(NULL, 0);
-	struct buf out;
-
-	buf_init(&out, CANONICAL_MAX);
-	if (json_canonical(value, looking->mem, &out) == 0)
-		text = arena_str(looking->mem, buf_str(&out));
-	buf_fini(&out);
-	if (!text.at)
-		return FAIL_MEMORY;
-	out_part->text = text;
-	return 0;
-}
-
 /* Whole numbers are the common ones, and their canonical text is plain digits. */
 static int number_text(struct looking *looking, const struct json_value *value,
 		       struct part_text *out_part)
@@ -123,7 +106,7 @@ static int number_text(struct looking *looking, const struct json_value *value,
 	int64_t whole;
 
 	if (!json_number_to_i64(&value->number, &whole))
-		return canonical_text(looking, value, out_part);
+		return json_canonical_str(value, looking->mem, &out_part->text);
 	snprintf(out_part->whole, sizeof(out_part->whole), "%lld", (long long)whole);
 	out_part->text = str_from(out_part->whole);
 	return 0;
@@ -146,7 +129,7 @@ static int value_text(struct looking *looking, const struct json_value *value,
 		return number_text(looking, value, out_part);
 	case JSON_ARRAY:
 	case JSON_OBJECT:
-		return canonical_text(looking, value, out_part);
+		return json_canonical_str(value, looking->mem, &out_part->text);
 	}
 	unreachable("a JSON value of no type");
 }
@@ -174,7 +157,7 @@ static int parameter_text(struct looking *looking, struct str value, struct part
 
 static const struct json_value *value_at(const struct looking *looking, struct str pointer)
 {
-	return looking->command ? json_at((struct json_value *)looking->command, pointer) : NULL;
+	return looking->command ? json_at(looking->command, pointer) : NULL;
 }
 
 /* 0, PART_ABSENT (not there, or null), FAIL_MEMORY. */
@@ -276,24 +259,6 @@ static bool has_secret(const struct action_field *fields, size_t count)
 	return false;
 }
 
-/* The field of the first step of *pointer, which goes on behind it; NULL where none is declared. */
-static const struct action_field *enter(const struct action_field *fields, size_t count,
-					struct str *pointer)
-{
-	bool is_item = count == 1 && fields[0].name.len == 0;
-
-	if (is_item) { /* whichever it is */
-		*pointer = str_from_index(*pointer, 1);
-		*pointer = str_from_index(*pointer, str_find(*pointer, '/'));
-		return &fields[0];
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (text_pointer_enters(*pointer, fields[i].name, pointer))
-			return &fields[i];
-	}
-	return NULL;
-}
-
 /* Is something secret at the pointer, around it or inside? */
 static bool is_secret(const struct action *action, struct str pointer)
 {
@@ -301,7 +266,7 @@ static bool is_secret(const struct action *action, struct str pointer)
 	size_t count = action->field_count;
 
 	while (pointer.len) {
-		field = enter(fields, count, &pointer);
+		field = action_field_enter(fields, count, &pointer);
 		if (!field)
 			return false;
 		if (field->is_secret)
@@ -441,7 +406,8 @@ void budget_hash(struct str account, struct str upstream, struct str id, struct 
 	hasher_end(&hasher, out_hash);
 }
 
-/* Money as command_read() has it. */
+/* Money as command_read() has it. Less than nothing counts as nothing: given back, or taken away,
+ * it would make room for others on a stranger's word. */
 static int find_money(struct looking *looking, struct str pointer, struct money *out_money)
 {
 	const struct json_value *value = value_at(looking, pointer), *currency, *amount;
@@ -453,6 +419,8 @@ static int find_money(struct looking *looking, struct str pointer, struct money 
 	    amount->type != JSON_NUMBER ||
 	    !json_number_to_i64(&amount->number, &out_money->minor_units))
 		return PART_ABSENT;
+	if (out_money->minor_units < 0)
+		out_money->minor_units = 0;
 	memset(out_money->currency, 0, sizeof(out_money->currency));
 	memcpy(out_money->currency, currency->string.at, currency->string.len);
 	return 0;
@@ -471,9 +439,6 @@ static int find_budget(struct looking *looking, struct rule_facts *facts)
 		r = find_money(looking, budget->amount, &facts->spends);
 	if (r != 0)
 		return r;
-	/* One below zero would make room for others, on a stranger's word. */
-	if (facts->spends.minor_units < 0)
-		facts->spends.minor_units = 0;
 	budget_hash(looking->account, looking->upstream, whose.text, &facts->budget);
 	facts->has_budget = true;
 	facts->lets_unknown_budget = budget->lets_unknown;

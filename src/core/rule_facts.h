@@ -42,13 +42,15 @@ struct rule_facts {
  * The facts of `command`, the canonical tree of command_read() (money is
  * {"currency", "minor_units"} there), sent to the normalised `path` of the action's route at
  * `upstream`, its name. NULL: no command, all parts are parameters of the route.
- * 0; FAIL_MEMORY. `lock_name` lives in `mem`. Names of locks are compared without case:
- * folded by Unicode's full case folding and NFC before they are hashed, and shown as first sent; two
- * actions share a lock where its kind (resource, or the names of the parts) and values are the same.
- * A part is a text, number or boolean (objects and arrays by their canonical text), or a parameter
- * of the route without its escapes; 17 and "17" are one. Fields of a lock or a budget are always
- * there and not null: the configuration sees to it (FAIL_UNPLANNED, logged). Values of secret
- * fields are not in `lock_name`, long ones are cut. A negative amount spends nothing.
+ * 0; FAIL_MEMORY. `lock_name` lives in `mem`.
+ *
+ * Names of locks are compared without case: folded by Unicode's full case folding and NFC before
+ * they are hashed, and shown as first sent. Two actions share a lock where its kind (resource, or
+ * the names of the parts) and values are the same. A part is a text, number or boolean (objects and
+ * arrays by their canonical text), or a parameter of the route without its escapes; 17 and "17" are
+ * one. Fields of a lock or a budget are always there and not null: the configuration sees to it
+ * (FAIL_UNPLANNED, logged). Values of secret fields are not in `lock_name`, long ones are cut. A
+ * negative amount spends nothing and opens nothing.
  */
 int rule_facts_of(const struct action *action, struct str account, struct str upstream,
 		  struct str path, const struct json_value *command, struct arena *mem,

@@ -15,7 +15,7 @@
 #include "core/fingerprint.h"
 #include "core/text.h"
 
-enum { NUMBER_MAX = 1024, FINISHED_MAX = 1 << 20 };
+enum { FINISHED_MAX = 1 << 20 };
 
 /* One text being filled. */
 struct filling {
@@ -131,15 +131,12 @@ static void add_segment(struct buf *out, struct str segment)
 
 static int add_number(struct filling *filling, const struct json_value *number)
 {
-	struct buf text;
-	int r;
+	struct str text;
 
-	buf_init(&text, NUMBER_MAX);
-	r = json_canonical(number, filling->mem, &text);
-	if (r == 0)
-		add_encoded(filling->out, buf_str(&text));
-	buf_fini(&text);
-	return r ? FAIL_MEMORY : 0;
+	if (json_canonical_str(number, filling->mem, &text) != 0)
+		return FAIL_MEMORY;
+	add_encoded(filling->out, text);
+	return 0;
 }
 
 static int add_value(struct filling *filling, const struct json_value *value)
@@ -161,15 +158,6 @@ static int add_value(struct filling *filling, const struct json_value *value)
 	}
 }
 
-static const struct action_field *find_field(const struct action *action, struct str name)
-{
-	for (size_t i = 0; i < action->field_count; i++) {
-		if (str_equal(action->fields[i].name, name))
-			return &action->fields[i];
-	}
-	return NULL;
-}
-
 static int add_field(struct filling *filling, const struct action_field *field)
 {
 	const struct json_value *value = NULL;
@@ -183,19 +171,12 @@ static int add_field(struct filling *filling, const struct action_field *field)
 
 static int add_parameter(struct filling *filling, struct str name)
 {
-	const struct route *route = &filling->action->route;
-	size_t parameter = 0;
+	size_t parameter;
 
-	for (size_t i = 0; filling->has_values && i < route->count; i++) {
-		if (!route->segments[i].is_parameter)
-			continue;
-		if (str_equal(route->segments[i].text, name)) {
-			add_segment(filling->out, filling->values[parameter]);
-			return 0;
-		}
-		parameter++;
-	}
-	return TEMPLATE_ABSENT;
+	if (!filling->has_values || !route_parameter(&filling->action->route, name, &parameter))
+		return TEMPLATE_ABSENT;
+	add_segment(filling->out, filling->values[parameter]);
+	return 0;
 }
 
 static int add_name(struct filling *filling, struct str name)
@@ -212,7 +193,7 @@ static int add_name(struct filling *filling, struct str name)
 		add_encoded(filling->out, filling->token);
 		return filling->token.len ? 0 : TEMPLATE_ABSENT;
 	}
-	field = find_field(filling->action, name);
+	field = action_field(filling->action->fields, filling->action->field_count, name);
 	return field ? add_field(filling, field) : add_parameter(filling, name);
 }
 

@@ -8,6 +8,20 @@ static bool is_letter_or_digit(char c)
 	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
 }
 
+static char as_cgi_has_it(char c)
+{
+	return c == '_' ? '-' : ascii_lower(c);
+}
+
+bool text_names_header(struct str name, struct str wanted)
+{
+	for (size_t i = 0; i < name.len && i < wanted.len; i++) {
+		if (as_cgi_has_it(name.at[i]) != as_cgi_has_it(wanted.at[i]))
+			return false;
+	}
+	return name.len == wanted.len;
+}
+
 bool text_is_unreserved(char c)
 {
 	return is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';

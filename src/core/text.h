@@ -24,6 +24,11 @@ size_t text_token_length(struct str text);
 /* A control byte other than a tab? RFC 9110 § 5.5 has none in a header's value. */
 bool text_is_control(char c);
 
+/*
+ * Are `name` and `wanted` one header to some service? To one behind CGI's names X_Key is X-Key.
+ */
+bool text_names_header(struct str name, struct str wanted);
+
 /* Order without case, then by length: < 0, 0, > 0. */
 int text_order_nocase(struct str a, struct str b);
 

@@ -9,6 +9,8 @@
 #include "base/hash.h"
 #include "gate/headers.h"
 
+enum { SHOWN_MAX = 12 }; /* digits of a digest; an inbox's name may be shorter */
+
 struct str account_of(struct exchange *exchange)
 {
 	const struct http_request *request = &exchange->request;
@@ -21,4 +23,9 @@ struct str account_of(struct exchange *exchange)
 	hash_bytes(credential.at, credential.len, &hash);
 	hex_write(hash.bytes, HASH_SIZE, text);
 	return str_of(text, 2 * HASH_SIZE);
+}
+
+struct str account_shown(struct str account)
+{
+	return str_of(account.at, account.len < SHOWN_MAX ? account.len : SHOWN_MAX);
 }

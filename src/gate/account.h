@@ -13,4 +13,7 @@
  */
 struct str account_of(struct exchange *exchange);
 
+/* What the log shows of an account: the beginning, which tells accounts apart. Borrowed from it. */
+struct str account_shown(struct str account);
+
 #endif

@@ -8,6 +8,7 @@
  */
 #include "gate/ask.h"
 
+#include "core/text.h"
 #include "gate/headers.h"
 
 enum { ASK_LINES_MAX = 256 * 1024 };
@@ -43,10 +44,10 @@ static bool is_a_key(struct str name, const struct policy *policy)
 {
 	const struct action *action = policy->action;
 
-	if (str_equal_nocase(name, policy->settings->tokens.header))
+	if (text_names_header(name, policy->settings->tokens.header))
 		return true;
-	return action && (str_equal_nocase(name, action->downstream_key.header) ||
-			  str_equal_nocase(name, action->lock.fencing));
+	return action && (text_names_header(name, action->downstream_key.header) ||
+			  text_names_header(name, action->lock.fencing));
 }
 
 void ask_headers(struct str lines, const struct policy *policy, struct buf *out)
@@ -80,47 +81,56 @@ static enum inquiry_verdict doubt(struct ask *ask, const char *why)
 	struct str copy = arena_str(ask->mem, str_from(why));
 
 	ask->why = copy.at ? copy.at : "the question was not answered";
-	ask->found = NULL;
-	ask->found_body = ask->found_type = STR("");
 	return INQUIRY_DOUBT;
-}
-
-static struct str value_of(const struct call *call, struct str name)
-{
-	struct str lines = buf_str(&call->answer.fields);
-	struct http_field field;
-
-	while (http_next_line(&lines, &field)) {
-		if (str_equal_nocase(field.name, name))
-			return field.value;
-	}
-	return STR("");
 }
 
 static bool is_coded(const struct call *call)
 {
-	struct str coding = value_of(call, STR("Content-Encoding"));
+	struct str coding = http_line_value(buf_str(&call->answer.fields), STR("Content-Encoding"));
 
 	return coding.len && !str_equal_nocase(coding, STR("identity"));
 }
 
-/* What replays will say: the value's own text, or where it is no JSON the answer as it came. */
-static enum inquiry_verdict keep(struct ask *ask, struct str type)
+static struct store_answer answer_of(const struct ask *ask, struct str lines)
 {
-	ask->found_type = STR("application/json");
-	if (!ask->found) {
-		ask->found_type = arena_str(ask->mem, type);
+	struct str body = ask->found_body;
+	struct store_answer answer = {
+		.status = ask->inquiry->found_as,
+		.is_kept = body.len <= ask->policy->max_response,
+		.headers = lines,
+		.length = body.len,
+	};
+
+	if (answer.is_kept)
+		answer.body = body;
+	hash_bytes(body.at, body.len, &answer.digest);
+	return answer;
+}
+
+/* What replays will say: the value's own text, or where it is no JSON the answer as it came. */
+static enum inquiry_verdict keep(struct ask *ask, const struct json_value *found, struct str type)
+{
+	struct str lines = STR("");
+
+	if (found)
+		type = STR("application/json");
+	else
 		ask->found_body = arena_str(ask->mem, buf_str(&ask->body));
-	}
-	if (!ask->found_type.at || !ask->found_body.at)
+	if (type.len)
+		lines = arena_printf(ask->mem, "Content-Type: %.*s\r\n", STR_ARG(type));
+	if (!lines.at || !ask->found_body.at)
 		return doubt(ask, "what was found is too large to be kept");
+	ask->answer = answer_of(ask, lines);
+	if (found)
+		response_read_value(ask->policy->action, found, ask->mem, &ask->facts);
 	return INQUIRY_FOUND;
 }
 
 static enum inquiry_verdict judge(struct ask *ask)
 {
 	const struct call *call = &ask->call;
-	struct str type = value_of(call, STR("Content-Type"));
+	struct str type = http_line_value(buf_str(&call->answer.fields), STR("Content-Type"));
+	const struct json_value *found;
 	enum inquiry_verdict verdict;
 
 	if (ask->body.is_spoiled)
@@ -128,8 +138,8 @@ static enum inquiry_verdict judge(struct ask *ask)
 	if (is_coded(call))
 		return doubt(ask, "the answer came in a coding that was not asked for");
 	verdict = inquiry_judge(ask->inquiry, call->answer.status, type, buf_str(&ask->body),
-				ask->mem, &ask->found, &ask->found_body, &ask->why);
-	return verdict == INQUIRY_FOUND ? keep(ask, type) : verdict;
+				ask->mem, &found, &ask->found_body, &ask->why);
+	return verdict == INQUIRY_FOUND ? keep(ask, found, type) : verdict;
 }
 
 static const char *why_unanswered(const struct call *call)
@@ -169,9 +179,28 @@ void ask_start(struct client *client, struct ask *ask)
 	call_start(client, &ask->call);
 }
 
-void ask_cancel(struct ask *ask)
+void ask_break_off(struct ask *ask)
 {
+	ask->is_broken_off = true;
 	call_cancel(&ask->call);
+}
+
+bool ask_was_broken_off(const struct ask *ask)
+{
+	return ask->is_broken_off && ask->verdict == INQUIRY_DOUBT;
+}
+
+void ask_settlement(const struct ask *ask, struct str account, struct store_command *command)
+{
+	const struct policy *policy = ask->policy;
+	const struct response_facts *facts = &ask->facts;
+
+	command->answer = ask->answer;
+	command->operation.reference = facts->reference;
+	command->operation.resource = facts->resource;
+	if (!facts->has_failed && facts->budget_id.len)
+		budget_hash(account, policy->settings->upstreams[policy->upstream].name,
+			    facts->budget_id, &command->opens);
 }
 
 void ask_fini(struct ask *ask)

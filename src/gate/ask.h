@@ -9,15 +9,20 @@
 #define GATE_ASK_H
 
 #include "core/inquiry.h"
+#include "core/response.h"
 #include "gate/policy.h"
 #include "net/client.h"
+#include "store/store.h"
 
 enum { ASK_ANSWER_MAX = 1024 * 1024 };
+
+/* The reason of an operation that a look-up found done. */
+#define ASK_THERE_ALREADY "it was there already (lookup)"
 
 struct ask {
 	/* the owner's to fill; borrowed until `done` */
 	const struct rule_inquiry *inquiry;
-	const struct policy *policy; /* of the action: which headers were the write's own */
+	const struct policy *policy; /* of the action that the inquiry is of */
 	struct str target;	     /* template_finish()ed */
 	struct str headers;	     /* of the request that it is about */
 	struct arena *mem;	     /* for what is found */
@@ -26,17 +31,33 @@ struct ask {
 
 	/* out */
 	enum inquiry_verdict verdict;
-	struct json_value *found; /* with INQUIRY_FOUND; NULL where it is no JSON */
-	struct str found_body;	  /* what replays will say; as the service wrote it or canonical */
-	struct str found_type;	  /* its Content-Type; may be empty */
-	const char *why;	  /* a sentence for the history; as long as `mem` */
+	struct store_answer answer;  /* with INQUIRY_FOUND: what replays will say; in `mem` */
+	struct str found_body;	     /* its body, also where that is too large to be kept */
+	struct response_facts facts; /* what it says */
+	const char *why;	     /* a sentence for the history; as long as `mem` */
+
+	struct list link; /* the owner's: among those that it may break off */
 
 	/* its own */
+	bool is_broken_off;
 	struct call call;
 	struct buf call_headers, body;
 };
 
 void ask_start(struct client *client, struct ask *ask);
+
+/* Nobody wants to know any more: `done` comes soon, in doubt unless the answer was there already.
+ */
+void ask_break_off(struct ask *ask);
+
+/* Does its doubt say no more than that it was broken off? After `done`. */
+bool ask_was_broken_off(const struct ask *ask);
+
+/*
+ * With INQUIRY_FOUND: fill what was found into a settle or move command: answer, reference,
+ * resource, opens. Whether it is a success is in ask->facts; the rest is its owner's.
+ */
+void ask_settlement(const struct ask *ask, struct str account, struct store_command *command);
 
 /*
  * The lines of a question, from those of the write that it is about: without what belongs to its
@@ -44,9 +65,6 @@ void ask_start(struct client *client, struct ask *ask);
  * could make the service take it for another method's. Appended to `out`.
  */
 void ask_headers(struct str lines, const struct policy *policy, struct buf *out);
-
-/* End it early; `done` still comes, with doubt. */
-void ask_cancel(struct ask *ask);
 
 /* After `done`. Fine for a zeroed one. */
 void ask_fini(struct ask *ask);

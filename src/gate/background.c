@@ -10,6 +10,7 @@
 #include "gate/background_internal.h"
 
 #include "base/err.h"
+#include "gate/account.h"
 
 #include <stdlib.h>
 
@@ -26,6 +27,14 @@ struct lane *lane_find(struct background *background, struct str name)
 			return lane;
 	}
 	return NULL;
+}
+
+/* Look for what is due, if there is room for it. */
+static void lane_look(struct lane *lane)
+{
+	dispatcher_look(lane);
+	reconciler_look(lane);
+	lane_wait(lane);
 }
 
 static void time_to_look(struct loop_timer *timer)
@@ -64,8 +73,10 @@ static void lane_free(struct lane *lane)
 /* Who wishes for something there is called: nobody will find out. */
 static void drop_wishes(struct lane *lane)
 {
-	while (!list_is_empty(&lane->wishes)) {
-		struct wish *wish = list_entry(lane->wishes.next, struct wish, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &lane->wishes) {
+		struct wish *wish = list_entry(link, struct wish, link);
 
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
@@ -110,13 +121,6 @@ static bool declare_lanes(struct background *background, struct generation *gene
 	return true;
 }
 
-void lane_look(struct lane *lane)
-{
-	dispatcher_look(lane);
-	reconciler_look(lane);
-	lane_wait(lane);
-}
-
 void lane_rest(struct lane *lane)
 {
 	lane->quiet_until_ms = lane->background->station.loop.now_ms + BACKGROUND_FAILED_MS;
@@ -130,12 +134,20 @@ static int64_t nearer(int64_t ms, int64_t due_ms, int64_t now_ms)
 	return due_ms > now_ms ? due_ms - now_ms : 0;
 }
 
+void background_see_clock(struct background *background)
+{
+	const struct env *env = background->gate->env;
+
+	steps_see(&background->steps, env_wall_ms(env), env_monotonic_ms(env));
+}
+
 /* By the wall clock, which may step; so never for long. */
 void lane_wait(struct lane *lane)
 {
 	struct loop *loop = &lane->background->station.loop;
 	int64_t now_ms = background_wall_ms(lane->background), ms = BACKGROUND_LOOK_MS;
 
+	background_see_clock(lane->background);
 	if (lane->background->is_draining || !lane->is_declared) {
 		loop_timer_cancel(&lane->timer);
 		return;
@@ -184,11 +196,9 @@ static void run_wished(struct loop_post *post)
 	reconciler_take_wishes(background);
 }
 
-static bool is_wished_for(const struct background *background, const struct operation_id *id)
+bool wish_is_among(const struct list *wishes, const struct operation_id *id)
 {
-	const struct list *link;
-
-	for (link = background->wishes.next; link != &background->wishes; link = link->next) {
+	for (const struct list *link = wishes->next; link != wishes; link = link->next) {
 		if (memcmp(&list_entry(link, struct wish, link)->id, id, sizeof(*id)) == 0)
 			return true;
 	}
@@ -200,7 +210,7 @@ static bool add_wish(struct background *background, const struct operation_id *i
 {
 	struct wish *wish;
 
-	if (is_wished_for(background, id))
+	if (wish_is_among(&background->wishes, id))
 		return true;
 	if (background->wish_count >= BACKGROUND_WISHES_MAX)
 		return false;
@@ -265,9 +275,7 @@ void background_line(struct log_line *line, const struct background *background,
 	log_text(line, "operation", id);
 	if (operation->action.len)
 		log_str(line, "action", operation->action);
-	log_str(line, "account",
-		str_of(operation->account.at,
-		       operation->account.len < 12 ? operation->account.len : 12));
+	log_str(line, "account", account_shown(operation->account));
 }
 
 void background_warn(struct background *background, const struct store_operation *operation,
@@ -333,6 +341,7 @@ int background_open(struct gate *gate)
 	background->gate = gate;
 	list_init(&background->lanes);
 	list_init(&background->tries);
+	list_init(&background->questions);
 	list_init(&background->wishes);
 	pthread_mutex_init(&background->lock, NULL);
 	background->poke.run = run_poke;
@@ -396,6 +405,26 @@ bool background_is_reloading(struct gate *gate)
 	return atomic_load(&gate->background->is_reloading);
 }
 
+void background_ask(struct background *background, struct client *client, struct ask *ask)
+{
+	list_append(&background->questions, &ask->link);
+	ask_start(client, ask);
+}
+
+void background_asked(struct background *background, struct ask *ask)
+{
+	list_remove(&ask->link);
+	metrics_add(&background->metrics.asked[ask->verdict], 1);
+}
+
+static void break_off_questions(struct background *background)
+{
+	struct list *link, *after;
+
+	list_for_each (link, after, &background->questions)
+		ask_break_off(list_entry(link, struct ask, link));
+}
+
 static void run_drain(struct loop_post *post)
 {
 	struct background *background = list_entry(post, struct background, drain);
@@ -404,6 +433,7 @@ static void run_drain(struct loop_post *post)
 	background->is_draining = true;
 	list_for_each (link, after, &background->lanes)
 		lane_wait(list_entry(link, struct lane, link));
+	break_off_questions(background);
 }
 
 void background_drain(struct gate *gate)
@@ -449,8 +479,10 @@ static void free_wishes(struct background *background)
 
 static void free_lanes(struct background *background)
 {
-	while (!list_is_empty(&background->lanes)) {
-		struct lane *lane = list_entry(background->lanes.next, struct lane, link);
+	struct list *link, *after;
+
+	list_for_each (link, after, &background->lanes) {
+		struct lane *lane = list_entry(link, struct lane, link);
 
 		drop_wishes(lane);
 		lane_free(lane);

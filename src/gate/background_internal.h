@@ -8,8 +8,10 @@
 #ifndef GATE_BACKGROUND_INTERNAL_H
 #define GATE_BACKGROUND_INTERNAL_H
 
+#include "gate/ask.h"
 #include "gate/background.h"
 #include "gate/plan.h"
+#include "gate/steps.h"
 
 #define BACKGROUND_MEMORY                                                                          \
 	((size_t)1 << 30) /* of one answer of the store: what it holds was bounded                 \
@@ -59,11 +61,13 @@ struct background {
 	struct generations generations;
 	struct metrics metrics;
 	struct list lanes;
-	struct list tries; /* of the reconciler: at most one an operation */
-	unsigned finds;	   /* of them, those that have no lane yet */
-	unsigned commands; /* looks into the store, under way */
-	unsigned warnings; /* that were written since the last reload */
-	bool is_listing;   /* those that nobody would see to: stranded.c */
+	struct list tries;     /* of the reconciler: at most one an operation */
+	struct list questions; /* that are under way: their ask.link */
+	unsigned finds;	       /* of them, those that have no lane yet */
+	unsigned commands;     /* looks into the store, under way */
+	unsigned warnings;     /* that were written since the last reload */
+	struct steps steps;    /* of the wall clock */
+	bool is_listing;       /* those that nobody would see to: stranded.c */
 	bool has_loop, is_running;
 
 	/* wishes, filled by any thread */
@@ -88,9 +92,6 @@ struct background {
 /* The lane of an upstream; NULL: nothing is known of one called so. */
 struct lane *lane_find(struct background *background, struct str name);
 
-/* Look for what is due, if there is room for it. */
-void lane_look(struct lane *lane);
-
 /* Look again when the next one is due. */
 void lane_wait(struct lane *lane);
 
@@ -105,6 +106,9 @@ static inline bool lane_rests(const struct lane *lane)
 /* Something may have become due, in whatever lane. */
 void background_look(struct background *background);
 
+/* Does somebody wish for it in this list? */
+bool wish_is_among(const struct list *wishes, const struct operation_id *id);
+
 /* Take the next wish that has no lane; false: there is none. */
 bool background_next_wish(struct background *background, struct operation_id *out_id);
 /* One that was taken, or put into a lane, is no more. */
@@ -115,6 +119,9 @@ static inline int64_t background_wall_ms(const struct background *background)
 	return env_wall_ms(background->gate->env);
 }
 
+/* See whether the wall clock has stepped. */
+void background_see_clock(struct background *background);
+
 static inline uint32_t background_random(const struct background *background)
 {
 	uint32_t random;
@@ -122,6 +129,11 @@ static inline uint32_t background_random(const struct background *background)
 	env_random(background->gate->env, &random, sizeof(random));
 	return random;
 }
+
+/* Ask; to be ended by background_asked() first of all. A question changes nothing: a gate that is
+ * about to stop breaks it off. */
+void background_ask(struct background *background, struct client *client, struct ask *ask);
+void background_asked(struct background *background, struct ask *ask);
 
 /* It waits for something that the configuration does not have (any more): say so, within bounds. */
 void background_warn(struct background *background, const struct store_operation *operation,
@@ -134,7 +146,7 @@ void background_line(struct log_line *line, const struct background *background,
 /* Say which operations no lane will ever see to, since their upstream is not declared. */
 void stranded_look(struct background *background);
 
-/* dispatcher.c, reconciler.c */
+/* dispatcher.c, reconciler_wishes.c */
 void dispatcher_look(struct lane *lane);
 void reconciler_look(struct lane *lane);
 void reconciler_take_wishes(struct background *background);

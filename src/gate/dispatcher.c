@@ -123,6 +123,8 @@ static void log_dispatch(const struct dispatch *dispatch)
 	log_int(&line, "tries", errand->operation->tries);
 	if (errand->upstream_us)
 		log_int(&line, "upstream_us", errand->upstream_us);
+	if (call_error(&errand->forward.call))
+		log_text(&line, "upstream_error", call_error(&errand->forward.call));
 	if (errand->reason.len)
 		log_str(&line, "why", errand->reason);
 	log_end(&line);
@@ -137,7 +139,7 @@ static void ended(struct errand *errand)
 	lane->doubts -= dispatch->is_doubt;
 	metrics_add(&lane->background->metrics.dispatched[errand->outcome], 1);
 	log_dispatch(dispatch);
-	arena_fini(&errand->mem);
+	errand_fini(errand);
 	drop_haul(dispatch->haul);
 	dispatcher_look(lane);
 }
@@ -162,7 +164,7 @@ static bool send_back(struct dispatch *dispatch, const struct action *action)
 		return true;
 	}
 	if (background->is_draining)
-		errand_put_back(errand, now_ms, "the gate was about to stop");
+		errand_put_back(errand, now_ms, ERRAND_STOPPING);
 	return background->is_draining;
 }
 
@@ -204,7 +206,10 @@ static void dispatch_begin(struct haul *haul, struct dispatch *dispatch,
 static void begin_all(struct haul *haul, bool is_doubt)
 {
 	struct store_command *command = &haul->command;
+	struct gate *gate = haul->lane->background->gate;
 
+	for (size_t i = 0; i < command->cancelled_count; i++)
+		waiting_call(&gate->waiting, &command->cancelled[i]);
 	for (size_t i = 0; i < command->errand_count; i++)
 		dispatch_begin(haul, &haul->dispatches[i], &command->errands[i], is_doubt);
 }

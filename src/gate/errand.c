@@ -9,12 +9,9 @@
 #include "gate/errand.h"
 
 #include "base/err.h"
-#include "core/rule_facts.h"
+#include "core/downstream_key.h"
+#include "core/inquiry.h"
 #include "core/template.h"
-
-#include <stdio.h>
-
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
 
 static void send_it(struct errand *errand);
 static void look_up(struct errand *errand);
@@ -40,6 +37,8 @@ static void begin(struct errand *errand)
 void errand_start(struct errand *errand)
 {
 	begin(errand);
+	/* As it was claimed: its body was checked for that, and it is sent again by that alone. */
+	downstream_key_put_at(&errand->policy.downstream_key, errand->request->key_place);
 	if (!errand->is_resend && has_lookup(errand))
 		look_up(errand);
 	else
@@ -54,11 +53,17 @@ static void conclude(struct errand *errand, enum operation_event event, const ch
 	settle(errand);
 }
 
+static void put_back(struct errand *errand, int64_t next_ms, const char *reason)
+{
+	errand->is_untried = true;
+	errand->next_ms = next_ms;
+	conclude(errand, EVENT_NOT_SENT, reason);
+}
+
 void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason)
 {
 	begin(errand);
-	errand->next_ms = next_ms;
-	conclude(errand, EVENT_NOT_SENT, reason);
+	put_back(errand, next_ms, reason);
 }
 
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason)
@@ -73,7 +78,6 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 {
 	const struct settings *settings = errand->generation->settings;
 	uint32_t tries = errand->operation->tries ? errand->operation->tries : 1;
-	char text[512];
 
 	if (!plan_gives_up(settings, tries)) {
 		errand->next_ms = plan_retry_ms(settings, tries, retry_after_s, now_ms(errand),
@@ -81,10 +85,8 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 		conclude(errand, EVENT_NOT_SENT, why);
 		return;
 	}
-	snprintf(text, sizeof(text), "gave up after %u sendings that did not arrive: %s",
-		 (unsigned)tries, why ? why : "the service said that it did not act");
 	metrics_add(&background_of(errand)->metrics.gave_up, 1);
-	conclude(errand, EVENT_REFUSED, text);
+	conclude(errand, EVENT_REFUSED, plan_given_up_text(tries, why, &errand->mem).at);
 }
 
 /* Look-up: is there one already, whoever made it? */
@@ -99,32 +101,20 @@ static bool has_lookup(const struct errand *errand)
 /* What is there is the answer, as if the service had given it now. */
 static void found(struct errand *errand)
 {
-	const struct action *action = errand->policy.action;
-	struct ask *ask = &errand->ask;
-	struct hasher digest;
-
-	errand->answer = (struct store_answer){
-		.status = action->lookup.found_as,
-		.is_kept = ask->found_body.len <= errand->policy.max_response,
-		.body = ask->found_body,
-		.length = ask->found_body.len,
-	};
-	if (ask->found_type.len)
-		errand->answer.headers = arena_printf(&errand->mem, "Content-Type: %.*s\r\n",
-						      STR_ARG(ask->found_type));
-	hasher_init(&digest);
-	hasher_add(&digest, ask->found_body.at, ask->found_body.len);
-	hasher_end(&digest, &errand->answer.digest);
-	if (ask->found)
-		response_read_value(action, ask->found, &errand->mem, &errand->facts);
-	conclude(errand, errand->facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED, NULL);
+	errand->is_found = true;
+	conclude(errand, errand->ask.facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED,
+		 ASK_THERE_ALREADY);
 }
 
 static void looked_up(struct ask *ask)
 {
 	struct errand *errand = ask->owner;
 
-	metrics_add(&background_of(errand)->metrics.asked[ask->verdict], 1);
+	background_asked(background_of(errand), ask);
+	if (ask_was_broken_off(ask)) {
+		put_back(errand, now_ms(errand), ERRAND_STOPPING);
+		return;
+	}
 	switch (ask->verdict) {
 	case INQUIRY_FOUND:
 		found(errand);
@@ -141,10 +131,13 @@ static void looked_up(struct ask *ask)
 
 static void look_up(struct errand *errand)
 {
-	struct str target;
+	struct str question, target;
 
-	if (template_finish(errand->request->lookup, &errand->operation->id, &errand->mem,
-			    &target) != 0) {
+	if (!inquiry_unmark(&errand->policy.action->lookup, errand->request->lookup, &question)) {
+		not_sent(errand, -1, "its look-up is declared in another way by now");
+		return;
+	}
+	if (template_finish(question, &errand->operation->id, &errand->mem, &target) != 0) {
 		not_sent(errand, -1, "there was no memory for its look-up");
 		return;
 	}
@@ -157,7 +150,8 @@ static void look_up(struct errand *errand)
 		.owner = errand,
 		.done = looked_up,
 	};
-	ask_start(errand->generation->clients[errand->policy.upstream], &errand->ask);
+	background_ask(background_of(errand), errand->generation->clients[errand->policy.upstream],
+		       &errand->ask);
 }
 
 /* The sending. */
@@ -219,6 +213,7 @@ static void send_it(struct errand *errand)
 		.body = request->body,
 		.has_body = request->has_body,
 		.mem = &errand->mem,
+		.env = background_of(errand)->gate->env,
 		.owner = errand,
 		.done = forwarded,
 	};
@@ -232,7 +227,7 @@ static enum outcome outcome_of(const struct errand *errand)
 	switch (errand->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
-		if (errand->answer.status)
+		if (errand->is_found)
 			return OUTCOME_REUSED;
 		return errand->is_forwarded && errand->forward.event != EVENT_NOT_SENT
 			       ? OUTCOME_CREATED
@@ -251,17 +246,18 @@ static void fill_own(const struct errand *errand, struct store_command *command)
 	const struct store_operation *operation = errand->operation;
 
 	command->event = errand->event;
-	command->answer = errand->answer;
 	command->retention_ms = errand->policy.retention_ms;
 	command->plain_retention_ms = errand->policy.plain_retention_ms;
 	command->operation.id = operation->id;
-	command->operation.reference = errand->facts.reference;
-	command->operation.resource = errand->facts.resource;
+	if (errand->is_found)
+		ask_settlement(&errand->ask, operation->account, command);
 	if (errand->event != EVENT_NOT_SENT)
 		command->operation.reason = errand->reason;
-	if (errand->event == EVENT_SUCCEEDED && errand->facts.budget_id.len)
-		budget_hash(operation->account, operation->upstream, errand->facts.budget_id,
-			    &command->opens);
+}
+
+void errand_fini(struct errand *errand)
+{
+	arena_fini(&errand->mem);
 }
 
 static void end(struct errand *errand, bool makes_due)
@@ -284,10 +280,8 @@ static void pause_over(struct loop_timer *timer)
 
 static void settle_later(struct errand *errand)
 {
-	int64_t ms = errand->pause_ms ? errand->pause_ms * 2 : PAUSE_FIRST_MS;
-
 	errand->is_repeated = true;
-	errand->pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	errand->pause_ms = gate_next_pause_ms(errand->pause_ms);
 	loop_timer_init(&errand->pause, pause_over);
 	loop_timer_start(&background_of(errand)->station.loop, &errand->pause, errand->pause_ms);
 }
@@ -342,5 +336,6 @@ static void settle(struct errand *errand)
 	if (errand->is_resend && !command->operation.reason.len)
 		command->operation.reason = STR("it was sent again, and answered");
 	command->operation.epoch = errand->epoch;
+	command->is_untried = errand->is_untried;
 	gate_ask(&background_of(errand)->station, command);
 }

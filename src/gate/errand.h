@@ -17,6 +17,8 @@
 #include "gate/background_internal.h"
 #include "gate/forward.h"
 
+#define ERRAND_STOPPING "the gate was about to stop"
+
 struct errand {
 	/* the owner's to fill; borrowed until it has ended */
 	struct lane *lane;
@@ -44,8 +46,8 @@ struct errand {
 	bool is_forwarded;
 	struct arena mem; /* what is found and learned */
 	enum operation_event event;
-	struct store_answer answer; /* of a look-up that found something */
-	struct response_facts facts;
+	bool is_found;	 /* its look-up found it: nothing is sent */
+	bool is_untried; /* it is put back: nothing was even tried to be sent */
 	int64_t next_ms; /* when the gate sees to it next, should that be needed */
 	struct store_command command;
 	struct arena command_mem;
@@ -57,10 +59,14 @@ struct errand {
 /* Send it, after its look-up if it has one. */
 void errand_start(struct errand *errand);
 
-/* Send nothing: back to the queue, due at `next_ms`. `reason` is a constant text. */
+/* Send nothing: back to the queue, due at `next_ms`, which is none of its tries. `reason` is a
+ * constant text. */
 void errand_put_back(struct errand *errand, int64_t next_ms, const char *reason);
 
 /* Send nothing: it is as unknown as it was, due at `next_ms`. `reason` is a constant text. */
 void errand_lose(struct errand *errand, int64_t next_ms, const char *reason);
+
+/* After it has ended: its texts go, `reason` among them. Fine for a zeroed one. */
+void errand_fini(struct errand *errand);
 
 #endif

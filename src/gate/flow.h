@@ -30,6 +30,7 @@ enum step {
 	STEP_CLAIM,
 	STEP_WAIT,
 	STEP_FIND_OUT,
+	STEP_REPLACE,
 	STEP_QUEUED,
 	STEP_LOOKUP,
 	STEP_SEND,
@@ -63,6 +64,8 @@ enum step step_wait_start(struct request *request);
 enum step step_wait_finish(struct request *request);
 enum step step_find_out_start(struct request *request);
 enum step step_find_out_finish(struct request *request);
+enum step step_replace_start(struct request *request);
+enum step step_replace_finish(struct request *request);
 enum step step_queued_start(struct request *request);
 enum step step_queued_finish(struct request *request);
 enum step step_lookup_start(struct request *request);

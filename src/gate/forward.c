@@ -10,6 +10,7 @@
 #include "gate/forward.h"
 
 #include "core/downstream_key.h"
+#include "core/text.h"
 #include "gate/headers.h"
 
 enum {
@@ -25,26 +26,32 @@ static bool is_final(const struct forward *forward)
 	return forward->event == EVENT_SUCCEEDED || forward->event == EVENT_REFUSED;
 }
 
-/* The value of the first line of that name; empty when there is none. */
-static struct str line_value(struct str lines, struct str name)
+/* By a date: so long from now. */
+static int seconds_until(struct str date, int64_t now_ms)
 {
-	struct http_field field;
+	int64_t unix_s, seconds;
 
-	while (http_next_line(&lines, &field)) {
-		if (str_equal_nocase(field.name, name))
-			return field.value;
-	}
-	return STR("");
+	if (!http_date_read(date, &unix_s))
+		return -1;
+	seconds = unix_s - now_ms / 1000;
+	if (seconds < 0)
+		return 0;
+	return seconds < RETRY_AFTER_MAX_S ? (int)seconds : RETRY_AFTER_MAX_S;
 }
 
-/* The service may have said when: in seconds, within bounds. */
-static int seconds_asked_for(struct str lines)
+/* The service may have said when (RFC 9110 § 10.2.3): within bounds; -1: it has not. */
+static int seconds_asked_for(struct str lines, int64_t now_ms)
 {
+	struct str text = http_line_value(lines, STR("Retry-After"));
 	uint64_t seconds;
 
-	if (!str_to_u64(line_value(lines, STR("Retry-After")), RETRY_AFTER_MAX_S, &seconds))
-		return -1;
-	return (int)seconds;
+	if (str_to_u64(text, RETRY_AFTER_MAX_S, &seconds))
+		return (int)seconds;
+	for (size_t i = 0; i < text.len; i++) {
+		if (text.at[i] < '0' || text.at[i] > '9')
+			return seconds_until(text, now_ms);
+	}
+	return text.len ? RETRY_AFTER_MAX_S : -1;
 }
 
 static void call_head(struct call *call)
@@ -86,7 +93,7 @@ static bool call_data(struct call *call, struct str piece)
 static void read_answer(struct forward *forward)
 {
 	const struct action *action = forward->policy->action;
-	struct str type = line_value(buf_str(&forward->answer_headers), STR("Content-Type"));
+	struct str type = http_line_value(buf_str(&forward->answer_headers), STR("Content-Type"));
 	struct response_facts read = {0};
 	struct arena mem;
 
@@ -130,7 +137,8 @@ static void call_done(struct call *call, enum sending sending)
 		outcome_of_sending(forward->policy->statuses, sending, call->answer.status);
 	read_answer(forward);
 	forward->reason = reason_of(forward);
-	forward->retry_after_s = seconds_asked_for(buf_str(&forward->first_headers));
+	forward->retry_after_s =
+		seconds_asked_for(buf_str(&forward->first_headers), env_wall_ms(forward->env));
 	forward->done(forward);
 }
 
@@ -158,8 +166,8 @@ static void write_lines(struct forward *forward, const char *key)
 	struct http_field field;
 
 	while (http_next_line(&lines, &field)) {
-		if ((rule->header.len && str_equal_nocase(field.name, rule->header)) ||
-		    (fencing.len && str_equal_nocase(field.name, fencing)) ||
+		if ((rule->header.len && text_names_header(field.name, rule->header)) ||
+		    (fencing.len && text_names_header(field.name, fencing)) ||
 		    (rule->field.len && is_digest(field.name)))
 			continue;
 		http_write_field(out, field.name, field.value);

@@ -29,6 +29,7 @@ struct forward {
 	struct str body;
 	bool has_body;
 	struct arena *mem; /* for the texts of `facts` */
+	const struct env *env;
 	void *owner;
 	void (*done)(struct forward *forward);
 	/* The answer does not fit: this piece and what follows comes here, as in call_events.data.

@@ -147,6 +147,15 @@ static inline size_t gate_share(size_t whole, unsigned workers)
 	return part ? part : 1;
 }
 
+/* The pause before something that must succeed in the end is tried again; 0: it was tried once. */
+enum { GATE_PAUSE_FIRST_MS = 250, GATE_PAUSE_MAX_MS = 5000 };
+static inline int64_t gate_next_pause_ms(int64_t last_ms)
+{
+	int64_t ms = last_ms ? last_ms * 2 : GATE_PAUSE_FIRST_MS;
+
+	return ms < GATE_PAUSE_MAX_MS ? ms : GATE_PAUSE_MAX_MS;
+}
+
 /* How many threads share the connections to a service. */
 unsigned gate_sharers(const struct settings *settings, unsigned workers);
 

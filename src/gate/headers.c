@@ -6,6 +6,7 @@
  */
 #include "gate/headers.h"
 
+#include "core/text.h"
 #include "http/answer.h"
 
 enum { REQUEST_ID_LONGEST = 128 };
@@ -44,23 +45,12 @@ struct str headers_value(const struct http_request *request, struct str name)
 	return field ? field->value : STR("");
 }
 
-/* To a service behind CGI's names, X_Http_Method is X-Http-Method. */
-static bool is_named_like(struct str name, struct str wanted)
-{
-	for (size_t i = 0; i < name.len && i < wanted.len; i++) {
-		char c = name.at[i] == '_' ? '-' : ascii_lower(name.at[i]);
-
-		if (c != ascii_lower(wanted.at[i]))
-			return false;
-	}
-	return name.len == wanted.len;
-}
-
 bool headers_is_override(const struct http_field *field)
 {
-	return field->value.len > 0 && (is_named_like(field->name, STR("X-HTTP-Method-Override")) ||
-					is_named_like(field->name, STR("X-HTTP-Method")) ||
-					is_named_like(field->name, STR("X-Method-Override")));
+	return field->value.len > 0 &&
+	       (text_names_header(field->name, STR("X-HTTP-Method-Override")) ||
+		text_names_header(field->name, STR("X-HTTP-Method")) ||
+		text_names_header(field->name, STR("X-Method-Override")));
 }
 
 /* The members of a list so far, over all its lines (RFC 9110 § 5.3): each hop adds to the end. */

@@ -11,6 +11,7 @@ struct telling {
 	size_t attempt_count;
 	const struct store_command *find; /* with the rules and who retried it; NULL: left out */
 	bool has_downstream_key;
+	bool is_natural;
 	bool is_for_caller;
 };
 
@@ -105,7 +106,9 @@ static bool is_seen_to(const struct store_operation *operation)
 	return operation->due_ms > 0 && operation->due_ms < INT64_MAX;
 }
 
-static enum advice advice_for(const struct store_operation *operation, int *out_after_s)
+/* `is_natural`: nobody but its caller sends it again, and may. */
+static enum advice advice_for(const struct store_operation *operation, bool is_natural,
+			      int *out_after_s)
 {
 	*out_after_s = 0;
 	switch (operation->state) {
@@ -119,6 +122,8 @@ static enum advice advice_for(const struct store_operation *operation, int *out_
 		*out_after_s = 2;
 		return ADVICE_WAIT;
 	case STATE_UNKNOWN:
+		if (is_natural)
+			return ADVICE_SAME_KEY;
 		if (!is_seen_to(operation))
 			return ADVICE_HUMAN;
 		*out_after_s = 5;
@@ -130,10 +135,10 @@ static enum advice advice_for(const struct store_operation *operation, int *out_
 	}
 }
 
-static void write_retry(struct json_writer *json, const struct store_operation *operation)
+static void write_retry(struct json_writer *json, const struct telling *telling)
 {
 	int after_s;
-	enum advice advice = advice_for(operation, &after_s);
+	enum advice advice = advice_for(telling->operation, telling->is_natural, &after_s);
 
 	json_name(json, "retry");
 	json_open_object(json);
@@ -298,7 +303,7 @@ static void tell(struct json_writer *json, const struct telling *telling)
 	if (telling->attempts)
 		write_attempts(json, telling);
 	if (telling->is_for_caller)
-		write_retry(json, operation);
+		write_retry(json, telling);
 	json_close_object(json);
 }
 
@@ -328,6 +333,13 @@ static bool has_downstream_key(const struct store_operation *operation,
 	return policy_has_downstream_key(&policy);
 }
 
+static bool is_natural(const struct store_operation *operation, const struct settings *settings)
+{
+	const struct action *action = settings_action(settings, operation->action);
+
+	return action && action->is_natural;
+}
+
 void operation_found_json(struct json_writer *json, const struct store_command *find,
 			  const struct settings *settings, bool is_for_caller)
 {
@@ -338,6 +350,7 @@ void operation_found_json(struct json_writer *json, const struct store_command *
 		.attempt_count = find->attempt_count,
 		.find = find,
 		.has_downstream_key = has_downstream_key(&find->operation, settings),
+		.is_natural = is_natural(&find->operation, settings),
 		.is_for_caller = is_for_caller,
 	};
 

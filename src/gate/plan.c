@@ -7,7 +7,9 @@
  */
 #include "gate/plan.h"
 
-#include "core/inquiry.h"
+#include "base/env.h"
+#include "core/backoff.h"
+#include "core/downstream_key.h"
 
 static bool has_probe(const struct plan_facts *facts)
 {
@@ -23,21 +25,6 @@ enum plan_step plan_first(const struct plan_facts *facts)
 	return plan_may_resend(facts) ? PLAN_RESEND : PLAN_NOTHING;
 }
 
-/* a + b, without running over. */
-static int64_t later(int64_t a_ms, int64_t b_ms)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
-}
-
-/* How long one sending may take. */
-static int64_t timeout_ms(const struct policy *policy)
-{
-	return policy->timeout_ms ? policy->timeout_ms
-				  : policy->settings->upstreams[policy->upstream].timeout_ms;
-}
-
 /* Until when the service knows the key; 0: it honours none, or nothing was sent that we know of. */
 static int64_t known_until_ms(const struct plan_facts *facts)
 {
@@ -45,7 +32,7 @@ static int64_t known_until_ms(const struct plan_facts *facts)
 
 	if (!policy_has_downstream_key(policy) || !facts->operation->sent_ms)
 		return 0;
-	return later(facts->operation->sent_ms, policy->downstream_key.for_ms);
+	return time_add(facts->operation->sent_ms, policy->downstream_key.for_ms);
 }
 
 bool plan_may_resend(const struct plan_facts *facts)
@@ -55,13 +42,16 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (!facts->request->method.len)
 		return false;
 	if (policy->action && policy->action->is_natural)
-		return true;
-	return later(facts->now_ms, timeout_ms(policy)) < known_until_ms(facts);
+		return facts->is_wished;
+	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
+	       time_add(time_add(facts->now_ms, facts->lost_ms), policy_timeout_ms(policy)) <
+		       known_until_ms(facts);
 }
 
 bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64_t *out_from_ms)
 {
-	*out_from_ms = later(facts->operation->updated_ms, facts->policy->action->probe.settle_ms);
+	*out_from_ms = time_add(time_add(facts->operation->updated_ms, facts->gained_ms),
+				facts->policy->action->probe.settle_ms);
 	return asked_ms >= *out_from_ms;
 }
 
@@ -72,12 +62,13 @@ static void rhythm(const struct plan_facts *facts, int64_t *out_every_ms, int64_
 		const struct rule_inquiry *probe = &facts->policy->action->probe;
 
 		*out_every_ms = probe->every_ms;
-		*out_end_ms = later(facts->operation->updated_ms, probe->give_up_ms);
+		*out_end_ms = time_add(time_add(facts->operation->updated_ms, facts->gained_ms),
+				       probe->give_up_ms);
 		return;
 	}
 	/* Each sending makes it unknown anew: counted from there, it would never end. */
 	*out_every_ms = PLAN_RESEND_MS;
-	*out_end_ms = later(facts->operation->sent_ms, PLAN_GIVE_UP_MS);
+	*out_end_ms = time_add(facts->operation->sent_ms, PLAN_GIVE_UP_MS);
 }
 
 int64_t plan_next_ms(const struct plan_facts *facts, uint32_t random)
@@ -87,8 +78,8 @@ int64_t plan_next_ms(const struct plan_facts *facts, uint32_t random)
 	rhythm(facts, &every_ms, &end_ms);
 	if (facts->now_ms >= end_ms)
 		return INT64_MAX;
-	next_ms = later(facts->now_ms,
-			backoff_ms(every_ms, PLAN_PAUSE_MAX_MS, facts->operation->tries, random));
+	next_ms = time_add(facts->now_ms, backoff_ms(every_ms, PLAN_PAUSE_MAX_MS,
+						     facts->operation->tries, random));
 	return next_ms < end_ms ? next_ms : end_ms;
 }
 
@@ -117,6 +108,15 @@ bool plan_gives_up(const struct settings *settings, uint32_t tries)
 	return tries >= settings->outbox.attempts;
 }
 
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem)
+{
+	struct str text = arena_printf(mem, "gave up after %u sending%s that did not arrive: %s",
+				       (unsigned)tries, tries == 1 ? "" : "s",
+				       why ? why : "the service said that it did not act");
+
+	return text.at ? text : STR("gave up after too many sendings that did not arrive");
+}
+
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,
 		      int64_t now_ms, uint32_t random)
 {
@@ -124,5 +124,5 @@ int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry
 				      settings->outbox.max_pause_ms, tries, random);
 	int64_t asked_ms = retry_after_s > 0 ? (int64_t)retry_after_s * 1000 : 0;
 
-	return later(now_ms, pause_ms > asked_ms ? pause_ms : asked_ms);
+	return time_add(now_ms, pause_ms > asked_ms ? pause_ms : asked_ms);
 }

@@ -23,6 +23,11 @@ struct plan_facts {
 	const struct store_operation *operation;
 	const struct store_request *request; /* what is kept of it */
 	int64_t now_ms;			     /* Unix time */
+	int64_t gained_ms; /* of that, what the clock was set forward by since the operation became
+			      unknown: time that has not passed */
+	int64_t lost_ms;   /* what it was set back by since the operation was first sent: time that
+			      has   passed although the clock does not show it */
+	bool is_wished;	   /* its caller asks for it now */
 };
 
 enum plan_step {
@@ -37,7 +42,9 @@ enum plan_step plan_first(const struct plan_facts *facts);
 /*
  * May it be sent once more while it is unknown? Only where the service makes one effect of both:
  * it is naturally idempotent, or the service will still know the downstream key when this
- * sending has ended. Whether it still has its lock is for the store to say, in the same move.
+ * sending has ended. What is naturally idempotent is sent again only where its caller wishes it: a
+ * later write to the same resource, of whoever's, would be undone by the gate's own doing. Whether
+ * it still has its lock is for the store to say, in the same move.
  */
 bool plan_may_resend(const struct plan_facts *facts);
 
@@ -60,6 +67,10 @@ enum operation_event plan_resent(const struct policy *policy, enum operation_eve
 
 /* Has the dispatcher tried often enough? `tries` with the one that has just ended. */
 bool plan_gives_up(const struct settings *settings, uint32_t tries);
+
+/* The reason of what is given up after them; the last one failed as `why` says (NULL: by status).
+ */
+struct str plan_given_up_text(uint32_t tries, const char *why, struct arena *mem);
 
 /* When the dispatcher sends it next (Unix time); the service asked for `retry_after_s`, or -1. */
 int64_t plan_retry_ms(const struct settings *settings, uint32_t tries, int retry_after_s,

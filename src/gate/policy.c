@@ -179,6 +179,12 @@ int64_t policy_first_look_ms(const struct policy *policy)
 	return may_resend ? FIRST_LOOK_MS : 0;
 }
 
+int64_t policy_timeout_ms(const struct policy *policy)
+{
+	return policy->timeout_ms ? policy->timeout_ms
+				  : policy->settings->upstreams[policy->upstream].timeout_ms;
+}
+
 struct str policy_action_name(const struct policy *policy)
 {
 	return policy->action ? policy->action->name : STR("");

@@ -45,6 +45,9 @@ bool policy_keeps_request(const struct policy *policy);
  */
 int64_t policy_first_look_ms(const struct policy *policy);
 
+/* How long one sending of it may take. */
+int64_t policy_timeout_ms(const struct policy *policy);
+
 /* Does it take events that come in from a service? */
 bool policy_is_inbox(const struct policy *policy);
 

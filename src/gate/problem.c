@@ -1,5 +1,5 @@
 /*
- * Problem answers: the table, the JSON, the help page.
+ * Problem answers: the table, and the JSON.
  */
 #include "gate/problem.h"
 
@@ -8,7 +8,6 @@
 #include "gate/metrics.h"
 #include "json/json.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 enum { ANSWER_PART_MAX = 256 * 1024 }; /* of its lines, and of its body */
@@ -82,8 +81,10 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 		 "send it with a new token and Counterfoil-Retry-Of."},
 	[PROBLEM_OUTCOME_UNKNOWN] =
 		{"outcome-unknown", 409, "Nobody knows whether it happened", ADVICE_QUERY, 30,
-		 "The request left the gate and no certain answer came back. It is not sent again. "
-		 "Ask the status resource; a person finds out. Never use a new token."},
+		 "The request left the gate and no certain answer came back. It is sent again only "
+		 "where that cannot make a second effect: the service says that nothing is there, "
+		 "or knows the gate's own key for it. Elsewhere a person finds out. Ask the status "
+		 "resource, or repeat the same request. Never use a new token."},
 	[PROBLEM_OUTCOME_UNKNOWN_NOW] = {"outcome-unknown", 504, "Nobody knows whether it happened",
 					 ADVICE_QUERY, 5, NULL},
 	[PROBLEM_KEY_EXPIRED] = {"key-expired", 410, "The token has expired", ADVICE_STOP, 0,
@@ -107,8 +108,11 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_VERSION_MISMATCH] =
 		{"version-mismatch", 412, "The resource is at another version", ADVICE_FIX, 0,
 		 "Somebody changed it since the version that the command expects; the member "
-		 "`version` says where it is. Look at it again and decide anew. Nothing was sent "
-		 "and the token is still free."},
+		 "`version` says where it is. Look at it again and decide anew. Nothing was sent. "
+		 "A "
+		 "token that was free still is; an operation that was queued under it stays "
+		 "queued, "
+		 "and can be cancelled."},
 	[PROBLEM_BUDGET_EXCEEDED] =
 		{"budget-exceeded", 422, "More than is left of its budget", ADVICE_FIX, 0,
 		 "What is spent of a budget by operations that have not failed is never more than "
@@ -247,36 +251,21 @@ static void write_rule(struct json_writer *json, const struct problem_facts *fac
 	}
 }
 
-/* An amount in major units: "31.50 EUR". */
-static void money_words(int64_t minor_units, const char *currency, char *out, size_t size)
-{
-	int exponent = money_exponent(str_from(currency));
-	int digits = exponent > 0 && exponent < 10 ? exponent : 0;
-	bool is_negative = minor_units < 0;
-	uint64_t amount = is_negative ? 0 - (uint64_t)minor_units : (uint64_t)minor_units;
-	uint64_t unit = 1;
-
-	for (int i = 0; i < digits; i++)
-		unit *= 10;
-	if (digits > 0)
-		snprintf(out, size, "%s%" PRIu64 ".%0*" PRIu64 " %s", is_negative ? "-" : "",
-			 amount / unit, digits, amount % unit, currency);
-	else
-		snprintf(out, size, "%s%" PRIu64 " %s", is_negative ? "-" : "", amount, currency);
-}
-
 void problem_budget_detail(enum problem problem, const struct store_rule_view *view,
 			   const struct money *asked, char *out, size_t size)
 {
-	char left[64], total[64], wanted[64];
+	struct str currency = str_from(view->currency);
+	char left[MONEY_TEXT], total[MONEY_TEXT], wanted[MONEY_TEXT];
 
-	money_words(view->budget_total - view->budget_used, view->currency, left, sizeof(left));
-	money_words(view->budget_total, view->currency, total, sizeof(total));
-	money_words(asked->minor_units, asked->currency, wanted, sizeof(wanted));
+	money_write(view->budget_total - view->budget_used, currency, left);
+	money_write(view->budget_total, currency, total);
+	money_write(asked->minor_units, str_from(asked->currency), wanted);
 	if (problem == PROBLEM_BUDGET_UNKNOWN)
-		snprintf(out, size, "Nobody opened it here; this asks for %s.", wanted);
+		snprintf(out, size, "Nobody opened it here; this asks for %s %s.", wanted,
+			 asked->currency);
 	else
-		snprintf(out, size, "%s are left of %s; this asks for %s.", left, total, wanted);
+		snprintf(out, size, "%s %s are left of %s %s; this asks for %s %s.", left,
+			 view->currency, total, view->currency, wanted, asked->currency);
 }
 
 static void write_faults(struct json_writer *json, const struct command_faults *faults)
@@ -388,79 +377,5 @@ enum problem problem_of_status(int status)
 		return PROBLEM_CODING_UNKNOWN;
 	default:
 		return PROBLEM_REQUEST_MALFORMED;
-	}
-}
-
-static void write_duration(struct buf *body, int64_t ms)
-{
-	long long seconds = ms / 1000;
-
-	if (seconds > 86400 && seconds % 86400 == 0)
-		buf_printf(body, "%lldd", seconds / 86400);
-	else if (seconds && seconds % 3600 == 0)
-		buf_printf(body, "%lldh", seconds / 3600);
-	else
-		buf_printf(body, "%llds", seconds);
-}
-
-static void write_protected(struct buf *body, const struct settings *settings)
-{
-	buf_append_str(body, STR("These requests are protected:"));
-	for (size_t i = 0; i < settings->protect.count; i++)
-		buf_printf(body, " %.*s", STR_ARG(settings->protect.methods[i]));
-	buf_append_str(body, STR("; PUT and DELETE when they carry the header.\n"));
-}
-
-static struct str undeclared_rule(const struct settings *settings)
-{
-	switch (settings->undeclared) {
-	case SETTINGS_UNDECLARED_PASS:
-		return STR("A write that is not declared passes, and is not protected.\n");
-	case SETTINGS_UNDECLARED_DENY:
-		return STR("A write that is not declared is refused.\n");
-	default:
-		return STR("");
-	}
-}
-
-static void write_rules(struct buf *body, const struct settings *settings)
-{
-	buf_append_str(body, STR("How to use tokens here\n\n"));
-	if (settings->undeclared == SETTINGS_UNDECLARED_PROTECT)
-		write_protected(body, settings);
-	buf_printf(body, "The token goes into the header %.*s and is %s.\n",
-		   STR_ARG(settings->tokens.header),
-		   settings->tokens.required ? "required" : "optional");
-	if (settings->action_count)
-		buf_append_str(body,
-			       STR("Declared actions are protected whatever their method, "
-				   "and their commands are checked: GET /.counterfoil/actions "
-				   "lists them, with the schema of each command and the place "
-				   "of its token.\n"));
-	buf_append_str(body, undeclared_rule(settings));
-	buf_append_str(body,
-		       STR("One token is one intended action: make it once, keep it before you "
-			   "send, send it with every retry.\nAn operation that has ended is "
-			   "remembered for at least "));
-	write_duration(body, settings->tokens.retention_ms);
-	if (settings->tokens.tombstones_ms) {
-		buf_append_str(body, STR("; a later retry is refused (410) for another "));
-		write_duration(body, settings->tokens.tombstones_ms);
-	}
-	buf_append_str(body, STR(".\nOperations: GET /.counterfoil/operations?token=T, "
-				 "GET /.counterfoil/operations/{id}[?wait=N], "
-				 "GET /.counterfoil/operations/{id}/response, "
-				 "POST /.counterfoil/operations/{id}/cancel\n\n"
-				 "What the problems mean, and what retry.advice says of them\n\n"));
-}
-
-void problem_help(struct buf *body, const struct settings *settings)
-{
-	write_rules(body, settings);
-	for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
-		if (!kinds[i].help)
-			continue;
-		buf_printf(body, "%s (%d, %s): %s.\n    %s\n\n", kinds[i].slug, kinds[i].status,
-			   advice_name(kinds[i].advice), kinds[i].title, kinds[i].help);
 	}
 }

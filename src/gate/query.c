@@ -103,6 +103,10 @@ static const char *read_texts(struct str query, bool may_choose_account, struct 
 		wrong = read_filter(query, STR("task"), mem,
 				    "task is a workflow's own id, percent-encoded.",
 				    &command->filter_task);
+	if (!wrong)
+		wrong = read_filter(query, STR("reference"), mem,
+				    "reference is the service's name for it, percent-encoded.",
+				    &command->filter_reference);
 	if (!wrong && may_choose_account)
 		wrong = read_filter(query, STR("account"), mem,
 				    "account is an account's id, percent-encoded.",

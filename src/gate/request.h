@@ -75,8 +75,6 @@ struct request {
 	struct ask ask;
 	struct arena ask_mem;
 	bool is_found; /* it was there already: nothing is sent */
-	struct response_facts found_facts;
-	struct str found_headers;
 
 	/* step_60_send */
 	struct buf lines; /* as they go upstream; see request_lines() */
@@ -87,7 +85,10 @@ struct request {
 
 	/* step_70_settle */
 	enum operation_event event;
-	bool must_settle; /* the store could not; the caller has been answered */
+	bool must_settle;    /* the store could not; the caller has been answered */
+	bool has_given_up;   /* it did not arrive, and the dispatcher would try no more often */
+	struct str given_up; /* why */
+	bool is_untried;     /* nothing was even tried to be sent: the claim was in doubt */
 	int64_t settle_pause_ms;
 	struct loop_timer pause;
 

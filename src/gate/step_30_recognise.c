@@ -146,27 +146,17 @@ static const char *verify_event(const struct request *request)
  */
 static bool id_text(struct request *request, const struct json_value *value, struct str *out_text)
 {
-	struct arena *mem = &request->exchange->mem;
-	struct buf text;
-	bool is_read;
-
-	if (value->type != JSON_NUMBER) {
-		*out_text = value->string;
-		return value->type == JSON_STRING;
-	}
-	buf_init(&text, TOKEN_MAX);
-	is_read = json_canonical(value, mem, &text) == 0;
-	*out_text = is_read ? arena_str(mem, buf_str(&text)) : STR("");
-	buf_fini(&text);
-	return is_read;
+	if (value->type == JSON_NUMBER)
+		return json_canonical_str(value, &request->exchange->mem, out_text) == 0;
+	*out_text = value->string;
+	return value->type == JSON_STRING;
 }
 
 /* NULL, or why the event has no id. */
 static const char *read_event_id(struct request *request)
 {
 	struct str pointer = request->policy.action->inbox.id_pointer;
-	struct json_value *body = (struct json_value *)(uintptr_t)request->reading->body;
-	struct json_value *value;
+	const struct json_value *body = request->reading->body, *value;
 
 	if (!pointer.len) {
 		request->token = event_line(request, STR("webhook-id"));
@@ -186,9 +176,9 @@ static const char *read_event_id(struct request *request)
 /* NULL, or why the body holds no token where the action has it. */
 static const char *read_token_in_body(struct request *request, enum problem *out_problem)
 {
-	struct json_value *body = (struct json_value *)(uintptr_t)request->reading->body;
+	const struct json_value *body = request->reading->body;
 	struct str pointer = request->policy.action->token_pointer;
-	struct json_value *value = body ? json_at(body, pointer) : NULL;
+	const struct json_value *value = body ? json_at(body, pointer) : NULL;
 
 	*out_problem = value ? PROBLEM_KEY_MALFORMED : PROBLEM_KEY_MISSING;
 	if (!value) {

@@ -15,6 +15,8 @@
 #include "gate/request.h"
 
 #include "base/err.h"
+#include "core/downstream_key.h"
+#include "core/inquiry.h"
 #include "core/template.h"
 
 #include <inttypes.h>
@@ -44,7 +46,10 @@ static int fill_question(struct request *request, struct str get, struct str *ou
 static int keep_request(struct request *request, struct store_command *command)
 {
 	const struct http_request *http = &request->exchange->request;
+	const struct policy *policy = &request->policy;
+	struct arena *mem = &request->exchange->mem;
 	const struct buf *lines;
+	int r = 0;
 
 	if (!policy_keeps_request(&request->policy))
 		return 0;
@@ -55,15 +60,20 @@ static int keep_request(struct request *request, struct store_command *command)
 		.headers = buf_str(lines),
 		.body = request->exchange->body_text,
 		.has_body = request_has_body(request),
-		.lookup = request->lookup,
 	};
-	return lines->is_spoiled ? FAIL_MEMORY : 0;
+	if (policy->action)
+		r = inquiry_mark(&policy->action->lookup, request->lookup, mem,
+				 &command->request.lookup);
+	if (r == 0)
+		r = downstream_key_place(&policy->downstream_key, mem, &command->request.key_place);
+	return lines->is_spoiled ? FAIL_MEMORY : r;
 }
 
 /* What its action has to do with the claim. */
 static int add_rules(struct request *request, struct store_command *command)
 {
 	const struct action *action = request->policy.action;
+	struct str probe = STR("");
 	int r;
 
 	if (!action)
@@ -74,7 +84,10 @@ static int add_rules(struct request *request, struct store_command *command)
 	command->operation.is_dispatched = request->is_dispatched;
 	if (action->is_outbox)
 		command->operation.state = STATE_QUEUED;
-	r = fill_question(request, action->probe.get, &command->operation.probe);
+	r = fill_question(request, action->probe.get, &probe);
+	if (r == 0)
+		r = inquiry_mark(&action->probe, probe, &request->exchange->mem,
+				 &command->operation.probe);
 	if (r == 0)
 		r = fill_question(request, action->lookup.get, &request->lookup);
 	return r == 0 ? keep_request(request, command) : r;
@@ -170,11 +183,13 @@ static enum step not_retained(struct request *request)
 	return request_problem(request, PROBLEM_RESPONSE_NOT_RETAINED, NULL);
 }
 
-/* It is over, and the service never answered. */
+/* It is over, and the service never answered: its reason is all there is to tell. */
 static enum step ended(struct request *request, enum problem problem)
 {
+	struct str reason = arena_str(&request->exchange->mem, request->command.operation.reason);
+
 	tell_end(request);
-	return request_problem(request, problem, NULL);
+	return request_problem(request, problem, reason.at);
 }
 
 static enum step resolved(struct request *request)
@@ -207,16 +222,18 @@ static enum step unknown(struct request *request)
 }
 
 /*
- * It was not sent yet. Where its own caller has to send it and we met it by its identity, with
- * the same command: we are as good as its caller, and send it under its token.
+ * It was not sent yet. Where its own caller has to send it and we met it by its identity, nobody
+ * might ever come to: with the same command we are as good as its caller, and send it under its
+ * token; with another one, ours takes its place.
  */
 static enum step queued(struct request *request)
 {
 	const struct store_operation *operation = &request->command.operation;
 
-	if (!request->is_reuse || operation->is_dispatched ||
-	    !hash_equal(&operation->fingerprint, &request->fingerprint))
+	if (!request->is_reuse || operation->is_dispatched)
 		return step_queued_or_wait(request);
+	if (!hash_equal(&operation->fingerprint, &request->fingerprint))
+		return STEP_REPLACE;
 	request->token = operation->token;
 	return STEP_CLAIM;
 }
@@ -263,6 +280,7 @@ static enum step uncertain(struct request *request)
 	request->epoch = request->command.operation.epoch;
 	request->attempt_number = request->command.attempt_number;
 	request->must_settle = request->epoch > 0;
+	request->is_untried = true;
 	request->event = EVENT_NOT_SENT;
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
 }

@@ -14,13 +14,10 @@ enum { FIND_OUT_SPARE_MS = 1000 }; /* for the store's part of it */
 /* A question and a sending, one after the other. */
 static int64_t longest_ms(const struct request *request)
 {
-	const struct policy *policy = &request->policy;
-	const struct action *action = policy->action;
-	int64_t sending_ms = policy->timeout_ms;
+	const struct action *action = request->policy.action;
 
-	if (!sending_ms)
-		sending_ms = policy->settings->upstreams[policy->upstream].timeout_ms;
-	return sending_ms + (action ? action->probe.timeout_ms : 0) + FIND_OUT_SPARE_MS;
+	return policy_timeout_ms(&request->policy) + (action ? action->probe.timeout_ms : 0) +
+	       FIND_OUT_SPARE_MS;
 }
 
 static enum step ask_and_sit(struct request *request)

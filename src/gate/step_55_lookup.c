@@ -54,20 +54,10 @@ enum step step_lookup_start(struct request *request)
 static enum step found(struct request *request)
 {
 	const struct ask *ask = &request->ask;
-	struct buf lines;
 
-	buf_init(&lines, ANSWER_HEAD_MAX);
-	if (ask->found_type.len)
-		http_write_field(&lines, STR("Content-Type"), ask->found_type);
-	request->found_headers =
-		lines.is_spoiled ? STR("") : arena_str(&request->ask_mem, buf_str(&lines));
-	buf_fini(&lines);
-	if (ask->found)
-		response_read_value(request->policy.action, ask->found, &request->ask_mem,
-				    &request->found_facts);
 	request->is_found = true;
-	request->event = request->found_facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED;
-	request->status = ask->inquiry->found_as ? ask->inquiry->found_as : 200;
+	request->event = ask->facts.has_failed ? EVENT_REFUSED : EVENT_SUCCEEDED;
+	request->status = ask->answer.status;
 	return STEP_SETTLE;
 }
 

@@ -72,6 +72,7 @@ enum step step_send_start(struct request *request)
 		.body = exchange->body_text,
 		.has_body = request_has_body(request),
 		.mem = &request->exchange->mem,
+		.env = request->worker->gate->env,
 		.owner = request,
 		.done = forwarded,
 		.overflow = overflow,

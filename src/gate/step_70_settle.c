@@ -13,19 +13,35 @@
 #include "gate/background.h"
 #include "gate/plan.h"
 
-enum { PAUSE_FIRST_MS = 250, PAUSE_MAX_MS = 5000 };
-
 static enum outcome outcome_of(const struct request *request)
 {
 	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
+		if (request->has_given_up)
+			return OUTCOME_NOT_SENT;
 		return request->is_found ? OUTCOME_REUSED : OUTCOME_CREATED;
 	case EVENT_NOT_SENT:
 		return request->is_dispatched ? OUTCOME_QUEUED : OUTCOME_NOT_SENT;
 	default:
 		return OUTCOME_UNKNOWN;
 	}
+}
+
+/* The caller's own sending is the first of those that the dispatcher goes on with: if it was the
+ * last as well, it has failed. */
+static void give_up_if_last(struct request *request)
+{
+	bool was_sent = request->forward.done != NULL;
+
+	if (request->event != EVENT_NOT_SENT || !request->is_dispatched || request->is_untried ||
+	    !plan_gives_up(request->generation->settings, 1))
+		return;
+	request->event = EVENT_REFUSED;
+	request->has_given_up = true;
+	request->given_up = plan_given_up_text(
+		1, was_sent ? request->forward.reason : request->detail, &request->exchange->mem);
+	metrics_add(&request->worker->metrics.gave_up, 1);
 }
 
 static void settle_answered(struct store_command *command)
@@ -49,34 +65,9 @@ static int64_t next_ms(const struct request *request)
 			     now_ms, random);
 }
 
-/* It was there already: what was found is what replays will say. */
-static void settle_found(struct request *request, struct store_command *command)
-{
-	const struct response_facts *facts = &request->found_facts;
-	const struct store_attempt *attempt = &command->attempt;
-	struct str body = request->ask.found_body;
-
-	require(attempt->outcome == OUTCOME_REUSED);
-	command->answer = (struct store_answer){
-		.status = request->status,
-		.is_kept = body.len <= request->policy.max_response,
-		.headers = request->found_headers,
-		.length = body.len,
-	};
-	if (command->answer.is_kept)
-		command->answer.body = body;
-	hash_bytes(body.at, body.len, &command->answer.digest);
-	command->operation.reference = facts->reference;
-	command->operation.resource = facts->resource;
-	command->operation.reason = STR("it was there already (lookup)");
-	if (request->event == EVENT_SUCCEEDED && facts->budget_id.len)
-		budget_hash(request->account,
-			    request->generation->settings->upstreams[request->policy.upstream].name,
-			    facts->budget_id, &command->opens);
-}
-
 enum step step_settle_start(struct request *request)
 {
+	give_up_if_last(request);
 	request->command = (struct store_command){
 		.kind = STORE_SETTLE,
 		.mem = &request->exchange->mem,
@@ -88,12 +79,19 @@ enum step step_settle_start(struct request *request)
 		.retention_ms = request->policy.retention_ms,
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
+		.is_untried = request->is_untried,
 		.operation = {.id = request->id, .epoch = request->epoch},
 	};
-	if (request->is_found)
-		settle_found(request, &request->command);
-	else if (request->forward.done) /* else nothing was sent */
+	if (request->is_found) {
+		ask_settlement(&request->ask, request->account, &request->command);
+		request->command.operation.reason = STR(ASK_THERE_ALREADY);
+	} else if (request->forward.done) { /* else nothing was sent */
 		forward_settlement(&request->forward, request->account, &request->command);
+	}
+	if (request->has_given_up) {
+		request->command.event = EVENT_REFUSED;
+		request->command.operation.reason = request->given_up;
+	}
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
 }
@@ -120,15 +118,23 @@ static enum step tell_found(struct request *request)
 {
 	request->outcome = OUTCOME_REUSED;
 	request->is_replay = true;
-	request->headers = request->found_headers;
+	request->headers = request->ask.answer.headers;
 	request->body = request->ask.found_body;
 	return STEP_ANSWER;
+}
+
+static enum step tell_given_up(struct request *request)
+{
+	request->outcome = OUTCOME_NOT_SENT;
+	return request_problem(request, PROBLEM_OPERATION_FAILED, request->given_up.at);
 }
 
 static enum step tell(struct request *request)
 {
 	if (request->is_found)
 		return tell_found(request);
+	if (request->has_given_up)
+		return tell_given_up(request);
 	switch (request->event) {
 	case EVENT_SUCCEEDED:
 	case EVENT_REFUSED:
@@ -196,9 +202,7 @@ static void pause_over(struct loop_timer *timer)
 
 enum step step_pause_start(struct request *request)
 {
-	int64_t ms = request->settle_pause_ms ? request->settle_pause_ms * 2 : PAUSE_FIRST_MS;
-
-	request->settle_pause_ms = ms < PAUSE_MAX_MS ? ms : PAUSE_MAX_MS;
+	request->settle_pause_ms = gate_next_pause_ms(request->settle_pause_ms);
 	loop_timer_init(&request->pause, pause_over);
 	loop_timer_start(request->exchange->loop, &request->pause, request->settle_pause_ms);
 	return FLOW_WAITS;

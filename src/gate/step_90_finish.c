@@ -6,6 +6,7 @@
  * rule, and costs nothing. Those that met what was there are noted now. One line in the log says it
  * all, without anything secret.
  */
+#include "gate/account.h"
 #include "gate/request.h"
 #include "gate/request_line.h"
 
@@ -95,10 +96,12 @@ static void log_request(const struct request *request)
 	if (request->problem.problem)
 		log_text(&line, "problem", problem_kind(request->problem.problem)->slug);
 	if (request->account.len)
-		log_str(&line, "account", str_of(request->account.at, 12));
+		log_str(&line, "account", account_shown(request->account));
 	request_line_traffic(&line, gate, request->exchange, request->request_id);
 	if (request->forward.call.client)
 		log_int(&line, "upstream_us", request->forward.call.duration_us);
+	if (call_error(&request->forward.call))
+		log_text(&line, "upstream_error", call_error(&request->forward.call));
 	if (request->delivery != DELIVERY_NOT_KNOWN)
 		log_bool(&line, "delivered", request->delivery == DELIVERY_DONE);
 	log_end(&line);

@@ -118,6 +118,17 @@ bool http_next_line(struct str *headers, struct http_field *out_field)
 	return false;
 }
 
+struct str http_line_value(struct str headers, struct str name)
+{
+	struct http_field field;
+
+	while (http_next_line(&headers, &field)) {
+		if (str_equal_nocase(field.name, name))
+			return field.value;
+	}
+	return STR("");
+}
+
 /* The seconds of one preference: `wait=10`, `wait="10"; extra`. False: it is another one. */
 static bool read_wait(struct str preference, uint32_t *out_seconds)
 {

@@ -150,6 +150,13 @@ void http_write_last_chunk(struct buf *out); /* 0\r\n\r\n */
  */
 bool http_next_line(struct str *headers, struct http_field *out_field);
 
+/* The value of the first of them that has this name; empty when there is none. */
+struct str http_line_value(struct str headers, struct str name);
+
+/* A date (RFC 9110 § 5.6.7), as Unix time; a leap second is the one before it. False: it is none,
+ * or of an obsolete form. */
+bool http_date_read(struct str text, int64_t *out_unix_s);
+
 /* Seconds wanted by the first `Prefer: wait=N` (RFC 7240), 0 when there is none or no number. */
 uint32_t http_prefer_wait(const struct http_field *fields, size_t count);
 

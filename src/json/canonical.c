@@ -49,6 +49,21 @@ int json_canonical(const struct json_value *value, struct arena *mem, struct buf
 	return r;
 }
 
+int json_canonical_str(const struct json_value *value, struct arena *mem, struct str *out_text)
+{
+	struct str text = str_of(NULL, 0);
+	struct buf out;
+
+	buf_init(&out, mem->ceiling);
+	if (json_canonical(value, mem, &out) == 0)
+		text = arena_str(mem, buf_str(&out));
+	buf_fini(&out);
+	if (!text.at)
+		return FAIL_MEMORY;
+	*out_text = text;
+	return 0;
+}
+
 static int open_level(struct walk *walk, const struct json_value *value);
 static int write_number(struct buf *out, const struct json_number *number);
 

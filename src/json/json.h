@@ -104,7 +104,7 @@ struct json_value *json_member(const struct json_value *object, struct str name)
  * The value at a JSON pointer (RFC 6901: "/a/0/b~1c"; "" is the whole), or NULL. A pointer
  * that is malformed points at nothing.
  */
-struct json_value *json_at(struct json_value *value, struct str pointer);
+const struct json_value *json_at(const struct json_value *value, struct str pointer);
 
 /* -1, 0, 1: exact comparison of two numbers. */
 int json_number_compare(const struct json_number *a, const struct json_number *b);
@@ -128,6 +128,9 @@ int json_number_read(struct str text, const struct json_limits *limits, struct a
  * tree like it: no name twice in an object, all text UTF-8.
  */
 int json_canonical(const struct json_value *value, struct arena *mem, struct buf *out);
+
+/* The same as a text in `mem`, which is its only bound. 0, FAIL_MEMORY (not logged). */
+int json_canonical_str(const struct json_value *value, struct arena *mem, struct str *out_text);
 
 /*
  * Writing, piece by piece, with commas and escapes put where they belong. Errors show in

@@ -15,9 +15,9 @@ struct json_value *json_member(const struct json_value *object, struct str name)
 }
 
 static bool is_well_formed(struct str pointer);
-static struct json_value *child(const struct json_value *value, struct str token);
+static const struct json_value *child(const struct json_value *value, struct str token);
 
-struct json_value *json_at(struct json_value *value, struct str pointer)
+const struct json_value *json_at(const struct json_value *value, struct str pointer)
 {
 	struct str rest = pointer, token;
 
@@ -61,7 +61,7 @@ static bool token_is(struct str token, struct str name)
 	return at == name.len;
 }
 
-static struct json_value *child(const struct json_value *value, struct str token)
+static const struct json_value *child(const struct json_value *value, struct str token)
 {
 	uint64_t index;
 

@@ -42,6 +42,8 @@ static void end_call(struct call *call, enum sending sending, const char *reason
 		client_release(client);
 }
 
+static const char why_silent[] = "the service closed the connection without an answer";
+
 static const char *why_failed(const struct call *call)
 {
 	if (call->is_ending)
@@ -51,14 +53,62 @@ static const char *why_failed(const struct call *call)
 	return "the call could not be started";
 }
 
-/* NULL: as it should. */
+/* Where the connection broke tells what may have become of the request. */
+static const char *why_broken(const struct call *call)
+{
+	if (call->answer.is_whole)
+		return "the connection broke in the middle of the answer";
+	return call->sends ? "the connection broke while waiting for the answer"
+			   : "the connection broke before anything was sent";
+}
+
+static const char *why_too_late(const struct call *call)
+{
+	if (call->answer.is_whole)
+		return "the service did not finish its answer in time";
+	return call->sends ? "the service did not answer in time"
+			   : "there was no connection to the service in time";
+}
+
+/*
+ * One text for one kind of fault, whichever version of libcurl says it and however: people and
+ * programs compare them. NULL: it ended as it should.
+ */
 static const char *why_ended(const struct call *call, CURLcode code)
 {
 	if (call->sends > 1)
-		return "the connection was lost after the request had been sent";
-	if (call->error[0])
-		return call->error;
-	return code == CURLE_OK ? NULL : curl_easy_strerror(code);
+		return why_silent;
+	switch (code) {
+	case CURLE_OK:
+		return NULL;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return "the service's name has no address";
+	case CURLE_COULDNT_CONNECT:
+		return "the service took no connection";
+	case CURLE_OPERATION_TIMEDOUT:
+		return why_too_late(call);
+	case CURLE_GOT_NOTHING:
+		return why_silent;
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_UNRECOVERABLE_POLL:
+		return why_broken(call);
+	case CURLE_SSL_CONNECT_ERROR:
+		return "TLS was not agreed upon with the service";
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return "the service's certificate was not accepted";
+	case CURLE_WRITE_ERROR:
+	case CURLE_WEIRD_SERVER_REPLY:
+	case CURLE_UNSUPPORTED_PROTOCOL:
+		return "the service's answer is no valid HTTP";
+	case CURLE_ABORTED_BY_CALLBACK:
+		return "the request broke off before its end";
+	case CURLE_OUT_OF_MEMORY:
+		return "there was no memory for the call";
+	default:
+		return "the call to the service failed";
+	}
 }
 
 static enum sending sending_of(const struct call *call, CURLcode code)
@@ -203,6 +253,11 @@ void call_cancel(struct call *call)
 	if (call->easy)
 		curl_multi_remove_handle(call->client->multi, call->easy);
 	fail_soon(call);
+}
+
+const char *call_error(const struct call *call)
+{
+	return call->reason && call->error[0] ? call->error : NULL;
 }
 
 void call_fini(struct call *call)

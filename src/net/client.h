@@ -47,7 +47,7 @@ struct call_events {
 	/* Streamed request body: put up to `max` bytes at `out`; 0: none now (call_resume() when
 	 * there are); CALL_BODY_END: it is complete; CALL_BODY_BROKEN: it will never be. */
 	ssize_t (*body)(struct call *call, char *out, size_t max);
-	/* Over. `sending` says what is certain; call->reason has words for a log. */
+	/* Over. `sending` says what is certain, call->reason why it is not as it should be. */
 	void (*done)(struct call *call, enum sending sending);
 };
 enum { CALL_BODY_END = -1, CALL_BODY_BROKEN = -2 };
@@ -69,7 +69,8 @@ struct call {
 
 	/* for the caller to read */
 	struct http_answer answer; /* its head */
-	const char *reason;	   /* once it is over: why, for a log; NULL: as it should */
+	const char *reason; /* once it is over: why, one text for one kind of fault; NULL: as it
+			       should */
 	bool is_timed_out;
 	int64_t duration_us; /* once it is over */
 
@@ -116,6 +117,9 @@ void call_be_patient(struct call *call);
 
 /* End it now; `done` comes later with what is certain. */
 void call_cancel(struct call *call);
+
+/* libcurl's own words for what went wrong, for a log; after done. NULL: it has none. */
+const char *call_error(const struct call *call);
 
 /* Free what the call holds; after done. */
 void call_fini(struct call *call);

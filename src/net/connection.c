@@ -98,6 +98,7 @@ void connection_accept(struct server *server)
 	bool is_full = server->counters.open >= server->limits.connections;
 	struct connection *connection = connection_new(server);
 
+	server->owes_accept = !connection;
 	if (!connection) {
 		fail(FAIL_MEMORY);
 		return;

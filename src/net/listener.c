@@ -31,6 +31,8 @@ static void sweep_server(struct loop_sweeper *sweeper, int64_t now_ms)
 	struct list *link, *after;
 
 	write_date(server);
+	if (server->owes_accept && server->is_listening)
+		connection_accept(server);
 	list_for_each (link, after, &server->connections)
 		connection_sweep(list_entry(link, struct connection, link), now_ms);
 }

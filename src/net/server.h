@@ -144,6 +144,7 @@ struct server {
 	/* the listener's */
 	uv_tcp_t listener;
 	bool is_listening;
+	bool owes_accept; /* a connection was not taken: it is the next sweep's, or none ever is */
 	struct list connections;
 	struct loop_sweeper sweeper;
 	int64_t full_logged_ms; /* when a refused connection was last in the log; monotonic */

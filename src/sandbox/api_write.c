@@ -24,15 +24,6 @@ struct draft {
 static bool check_ticket(struct api_work *work, struct draft *draft);
 static bool check_payment(struct api_work *work, struct draft *draft);
 static bool check_refund(struct api_work *work, struct draft *draft);
-/* The fencing number is kept for all to see, and a smaller one than the last is no obstacle. */
-static bool read_fence(struct api_work *work, struct draft *draft)
-{
-	struct str text = work->request->fence;
-
-	draft->has_fence = text.len > 0;
-	return !text.len || str_to_u64(text, INT64_MAX, &draft->fence);
-}
-
 static bool check_deployment(struct api_work *work, struct draft *draft);
 static bool check_order(struct api_work *work, struct draft *draft);
 
@@ -167,6 +158,15 @@ static bool check_refund(struct api_work *work, struct draft *draft)
 	if (strcmp(draft->payment->currency, draft->currency) != 0)
 		return refuse(work, 422, "wrong_currency", "The payment has another currency.");
 	return true;
+}
+
+/* The fencing number is kept for all to see, and a smaller one than the last is no obstacle. */
+static bool read_fence(struct api_work *work, struct draft *draft)
+{
+	struct str text = work->request->fence;
+
+	draft->has_fence = text.len > 0;
+	return !text.len || str_to_u64(text, INT64_MAX, &draft->fence);
 }
 
 static bool check_deployment(struct api_work *work, struct draft *draft)

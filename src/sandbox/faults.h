@@ -2,7 +2,7 @@
  * Faults: what is to go wrong with a request to the practice API, and the one way in which it
  * can be asked to be less naive: to honour keys.
  *
- * A fault is written as a comma list, "delay=200, status=503;work". It comes with a request
+ * A fault is written as a comma list, "delay=200, status=503;work". It comes with a write
  * (Sandbox-Fault) or waits in a queue for requests of its method and path. What a request
  * gets is a plan; this file knows the words, the service carries plans out.
  *

@@ -74,12 +74,20 @@ static void sandbox_refuse(struct service *service, const struct http_refusal *r
 
 /* -- what the request asks for ----------------------------------------------------- */
 
+/* A write's own fault. A question about one may carry the headers of that, and so its fault, which
+ * is not meant for it. */
+static const struct http_field *own_fault(const struct http_request *request)
+{
+	if (str_equal(request->method, STR("GET")) || str_equal(request->method, STR("HEAD")))
+		return NULL;
+	return http_field_find(request->fields, request->field_count, STR("Sandbox-Fault"));
+}
+
 /* The plan of this request: its own, else the queue's. False: an error has been answered. */
 static bool choose_plan(struct visit *visit)
 {
 	const struct http_request *request = &visit->exchange->request;
-	const struct http_field *own =
-		http_field_find(request->fields, request->field_count, STR("Sandbox-Fault"));
+	const struct http_field *own = own_fault(request);
 	const char *why;
 
 	fault_plan_none(&visit->plan);

@@ -48,6 +48,7 @@ enum ledger_statement {
 	SQL_OPERATION_WAIT,
 	SQL_OPERATION_WAKE,
 	SQL_OPERATION_TRIES_ANEW,
+	SQL_OPERATION_TRIES_LESS,
 	SQL_QUEUED_DUE,
 	SQL_UNKNOWN_DUE,
 	SQL_QUEUED_NEXT,
@@ -282,9 +283,6 @@ int ledger_follow(struct ledger *ledger, const struct ledger_rule *rule,
 /* The rules of an operation that is there, as command->view. */
 int ledger_view(struct ledger *ledger, const struct store_operation *record,
 		const struct ledger_rule *rule, struct store_command *command);
-/* Of a claim that was refused. */
-int ledger_view_claim(struct ledger *ledger, const struct ledger_plan *plan,
-		      struct store_command *command);
 
 /* ledger_lock.c */
 int ledger_read_lock(struct ledger *ledger, int64_t key, struct ledger_lock *out_lock);

@@ -71,12 +71,11 @@ static int insert_budget(struct ledger *ledger, int64_t key, const struct hash *
 			 const struct ledger_rule *rule, int64_t until_ms)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_BUDGET_PUT);
-	int64_t total = rule->opens.minor_units;
 
 	sqlite3_bind_int64(put, 1, key);
 	bind_hash(put, 2, hash);
 	bind_str(put, 3, str_from(rule->opens.currency));
-	sqlite3_bind_int64(put, 4, total > 0 ? total : 0);
+	sqlite3_bind_int64(put, 4, rule->opens.minor_units);
 	sqlite3_bind_int64(put, 5, until_ms);
 	return ledger_run(ledger, put);
 }

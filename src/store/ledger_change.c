@@ -20,8 +20,13 @@ static void bind_str_or_null(sqlite3_stmt *statement, int column, struct str tex
 		sqlite3_bind_null(statement, column);
 }
 
+static int64_t taken_until(const struct ledger_rule *rule)
+{
+	return rule->flags & RULE_IDENTITY ? rule->until_ms : 0;
+}
+
 static int settle_row(struct ledger *ledger, const struct store_command *command,
-		      enum operation_state next, int64_t now_ms)
+		      const struct ledger_step *step, int64_t expires_ms)
 {
 	sqlite3_stmt *settle = ledger_statement(ledger, SQL_OPERATION_SETTLE);
 	const struct store_operation *given = &command->operation;
@@ -31,10 +36,10 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	sqlite3_bind_int64(settle, 2, id_random(&given->id));
 	sqlite3_bind_int(settle, 3, STATE_RUNNING);
 	sqlite3_bind_int64(settle, 4, given->epoch);
-	sqlite3_bind_int(settle, 5, (int)next);
-	sqlite3_bind_int64(settle, 6, now_ms);
-	if (operation_is_terminal(next))
-		sqlite3_bind_int64(settle, 7, time_add(now_ms, record_retention(command, next)));
+	sqlite3_bind_int(settle, 5, (int)step->next);
+	sqlite3_bind_int64(settle, 6, step->now_ms);
+	if (operation_is_terminal(step->next))
+		sqlite3_bind_int64(settle, 7, expires_ms);
 	else
 		sqlite3_bind_null(settle, 7);
 	bind_str_or_null(settle, 8, given->reference);
@@ -42,6 +47,7 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 	bind_str_or_null(settle, 10, given->decided_by);
 	bind_str_or_null(settle, 11, given->account);
 	bind_str_or_null(settle, 12, given->resource);
+	sqlite3_bind_int(settle, 13, record_says_anew(command, step->next));
 	r = ledger_run(ledger, settle);
 	if (r < 0)
 		return r;
@@ -51,7 +57,7 @@ static int settle_row(struct ledger *ledger, const struct store_command *command
 int ledger_settle(struct ledger *ledger, struct store_command *command)
 {
 	struct store_operation *given = &command->operation;
-	int64_t op = id_op(&given->id), due_ms;
+	int64_t op = id_op(&given->id), due_ms, expires_ms;
 	struct ledger_step step = {
 		.op = op, .before = STATE_RUNNING, .now_ms = env_wall_ms(ledger->env)};
 	struct ledger_rule rule;
@@ -64,7 +70,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	if (r < 0)
 		return r;
 	due_ms = record_due(rule.flags & RULE_DISPATCHED, step.next, command->next_ms);
-	r = settle_row(ledger, command, step.next, step.now_ms);
+	expires_ms = record_expiry(command, step.next, taken_until(&rule), step.now_ms);
+	r = settle_row(ledger, command, &step, expires_ms);
 	if (r != 0)
 		return r < 0 ? r : settle_missed(ledger, command);
 	command->makes_due = due_ms && due_ms != INT64_MAX;
@@ -73,6 +80,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 		r = ledger_put_due(ledger, op, step.next, due_ms);
 	if (r == 0 && record_tries_anew(command, step.next))
 		r = ledger_run_on(ledger, SQL_OPERATION_TRIES_ANEW, op);
+	if (r == 0 && record_was_untried(command, step.next))
+		r = ledger_run_on(ledger, SQL_OPERATION_TRIES_LESS, op);
 	if (r == 0)
 		r = ledger_end_attempt(ledger, op, command->attempt_number,
 				       command->attempt.outcome);
@@ -85,7 +94,7 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	given->state = step.next;
 	given->updated_ms = step.now_ms;
 	if (operation_is_terminal(step.next))
-		given->expires_ms = time_add(step.now_ms, record_retention(command, step.next));
+		given->expires_ms = expires_ms;
 	return ledger_say_settled(ledger, command);
 }
 
@@ -115,7 +124,8 @@ static int settle_missed(struct ledger *ledger, struct store_command *command)
 }
 
 /* Does one that is sent again still have its lock? One that lost it by force has it back where
- * nobody else has come; else sending it would make two of them. */
+ * nobody else has come. Beside another it would make two of them, and after another it would bring
+ * back what that one replaced, under the newer number. */
 static int judge_resending(struct ledger *ledger, struct store_command *command,
 			   const struct store_operation *record, const struct ledger_rule *rule,
 			   struct ledger_lock *out_lock)
@@ -128,7 +138,7 @@ static int judge_resending(struct ledger *ledger, struct store_command *command,
 	if (r != 0)
 		return r < 0 ? r : fail(FAIL_UNPLANNED);
 	command->fence = rule->fence;
-	if (!before || before == op)
+	if (before == op || (!before && out_lock->fence == rule->fence))
 		return 0;
 	r = ledger_view(ledger, record, rule, command);
 	return r < 0 ? r : STORE_LOCKED;
@@ -148,7 +158,7 @@ static int judge_move(struct ledger *ledger, struct store_command *command,
 	if (is_sent && record->state == STATE_UNKNOWN && rule->flags & RULE_LOCK)
 		r = judge_resending(ledger, command, record, rule, out_lock);
 	if (r == 0)
-		r = record_move(record, command, env_wall_ms(ledger->env));
+		r = record_move(record, command, taken_until(rule), env_wall_ms(ledger->env));
 	if (r == 0 && is_sent)
 		record->epoch = epoch;
 	return r;

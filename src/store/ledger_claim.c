@@ -295,6 +295,8 @@ static int claim_pick_up(struct ledger *ledger, struct store_command *command,
 		r = ledger_take_lock(ledger, &lock, op, now_ms, &command->fence);
 	if (r == 0)
 		r = ledger_put_sending(ledger, op, command->fence, record->sent_ms);
+	if (r == 0 && rule.flags & RULE_REQUEST) /* what is sent now, maybe in other bytes */
+		r = ledger_put_request(ledger, op, &command->request);
 	if (r == 0)
 		r = begin_attempt(ledger, command, record);
 	if (r == 0)

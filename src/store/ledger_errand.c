@@ -16,7 +16,10 @@
 
 #include <stdio.h>
 
-enum { ROUNDS_MAX = 16 }; /* of one take, each over STORE_ERRANDS_MAX operations at most */
+enum {
+	ROUNDS_MAX = 16, /* of one take, each over STORE_ERRANDS_MAX operations at most */
+	CANCELLED_MAX = 2 * STORE_ERRANDS_MAX, /* a round is begun while half of it is free */
+};
 
 /* 1: it is an errand; 0: it is none; < 0. */
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
@@ -35,6 +38,7 @@ int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_req
 	sqlite3_bind_blob(put, 6, request->body.len ? request->body.at : "", (int)request->body.len,
 			  SQLITE_STATIC);
 	bind_str(put, 7, request->lookup);
+	bind_str(put, 8, request->key_place);
 	return ledger_run(ledger, put);
 }
 
@@ -59,6 +63,7 @@ int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 	out_request->has_body = sqlite3_column_int(get, 3) != 0;
 	out_request->body = column_str(get, 4, mem, &is_full);
 	out_request->lookup = column_str(get, 5, mem, &is_full);
+	out_request->key_place = column_str(get, 6, mem, &is_full);
 	sqlite3_reset(get);
 	return is_full ? FAIL_MEMORY : 0;
 }
@@ -77,23 +82,32 @@ int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state
 	return ledger_run(ledger, put);
 }
 
-static int read_next_due(struct ledger *ledger, struct store_command *command)
+static int read_next_due(struct ledger *ledger, struct store_command *command, int64_t now_ms)
 {
 	bool is_take = command->kind == STORE_TAKE;
 	sqlite3_stmt *next = ledger_statement(ledger, is_take ? SQL_QUEUED_NEXT : SQL_UNKNOWN_NEXT);
+	int r;
 
+	command->due_ms = 0;
 	bind_str(next, 1, command->operation.upstream);
-	return ledger_number(ledger, next, 0, &command->due_ms);
+	r = ledger_step(ledger, next);
+	if (r <= 0)
+		return r;
+	command->due_ms =
+		queued_due(sqlite3_column_int64(next, 0), sqlite3_column_int64(next, 1), now_ms);
+	sqlite3_reset(next);
+	return 0;
 }
 
 int ledger_has_errand(struct ledger *ledger, struct store_command *command)
 {
-	int r = read_next_due(ledger, command);
+	int64_t now_ms = env_wall_ms(ledger->env);
+	int r = read_next_due(ledger, command, now_ms);
 
 	command->errand_count = 0;
 	if (r < 0)
 		return r;
-	return command->due_ms && command->due_ms <= env_wall_ms(ledger->env);
+	return command->due_ms && command->due_ms <= now_ms;
 }
 
 /* Their keys, longest due first, before any of them is changed. */
@@ -107,11 +121,16 @@ static int read_due(struct ledger *ledger, const struct store_command *command, 
 	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
 	*out_count = 0;
 	bind_str(due, 1, command->operation.upstream);
-	sqlite3_bind_int64(due, 2, now_ms);
-	sqlite3_bind_int64(due, 3, (int64_t)(command->limit - command->errand_count));
-	while ((r = ledger_step(ledger, due)) > 0)
+	sqlite3_bind_int64(due, 2, (int64_t)(command->limit - command->errand_count));
+	while ((r = ledger_step(ledger, due)) > 0) {
+		int64_t due_ms = sqlite3_column_int64(due, 1);
+
+		if (queued_due(due_ms, sqlite3_column_int64(due, 2), now_ms) > now_ms)
+			break;
 		out_ops[(*out_count)++] = sqlite3_column_int64(due, 0);
-	return r;
+	}
+	sqlite3_reset(due);
+	return r < 0 ? r : 0;
 }
 
 /* What its owner needs of it. All texts are read before anything is changed, so that an arena
@@ -159,6 +178,12 @@ static int make_round(struct ledger *ledger, struct store_command *command, erra
 	return r < 0 ? r : 0;
 }
 
+static bool may_go_on(const struct store_command *command)
+{
+	return command->errand_count < command->limit &&
+	       command->cancelled_count + STORE_ERRANDS_MAX <= CANCELLED_MAX;
+}
+
 /*
  * Round after round, since one that is cancelled gives its turn to the next; as many as there is
  * memory for, the rest is still due.
@@ -168,19 +193,20 @@ static int make_errands(struct ledger *ledger, struct store_command *command, er
 	size_t seen = 1, all = 0;
 	int r = 0;
 
-	command->errand_count = 0;
+	command->errand_count = command->cancelled_count = 0;
 	command->makes_due = false;
 	command->errands = arena_zalloc(command->mem, command->limit * sizeof(*command->errands));
-	if (!command->errands)
+	command->cancelled =
+		arena_zalloc(command->mem, CANCELLED_MAX * sizeof(*command->cancelled));
+	if (!command->errands || !command->cancelled)
 		return FAIL_MEMORY;
-	for (int i = 0; i < ROUNDS_MAX && r == 0 && seen && command->errand_count < command->limit;
-	     i++) {
+	for (int i = 0; i < ROUNDS_MAX && r == 0 && seen && may_go_on(command); i++) {
 		r = make_round(ledger, command, make, &seen);
 		all += seen;
 	}
 	if (r == FAIL_MEMORY && all)
 		r = 0;
-	return r < 0 ? r : read_next_due(ledger, command);
+	return r < 0 ? r : read_next_due(ledger, command, env_wall_ms(ledger->env));
 }
 
 int ledger_take(struct ledger *ledger, struct store_command *command)
@@ -242,6 +268,7 @@ static int cancel_outdated(struct ledger *ledger, struct store_command *command,
 	record->due_ms = 0;
 	record->reason = str_from(reason);
 	record->decided_by = STR("gate");
+	command->cancelled[command->cancelled_count++] = record->id;
 	r = change_state(ledger, command, record, rule, now_ms);
 	return r == 0 ? ledger_say_outdated(ledger, record) : r;
 }

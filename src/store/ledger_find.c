@@ -143,11 +143,24 @@ static bool column_is(sqlite3_stmt *row, int column, struct str wanted)
 	return wanted.len == 0 || str_equal(wanted, str_of(at, len));
 }
 
+/* The service's name for it, or its own there. */
+static bool is_candidate_referred_to(sqlite3_stmt *row, struct str wanted)
+{
+	const void *at = sqlite3_column_blob(row, 4);
+	struct str reference = str_of(at, (size_t)sqlite3_column_bytes(row, 4));
+	struct operation_id id;
+
+	id_make(sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 5), &id);
+	return is_referred_to(&id, reference, wanted);
+}
+
 static bool candidate_matches(sqlite3_stmt *row, const struct store_command *command)
 {
 	return column_is(row, 1, command->filter_account) &&
 	       column_is(row, 2, command->filter_token) &&
-	       (!command->filter_state || sqlite3_column_int(row, 3) == (int)command->filter_state);
+	       (!command->filter_state ||
+		sqlite3_column_int(row, 3) == (int)command->filter_state) &&
+	       is_candidate_referred_to(row, command->filter_reference);
 }
 
 /* The statement whose rows, newest first, are nearest to what is asked for. */
@@ -208,6 +221,13 @@ static int take_page(struct ledger *ledger, struct store_command *command, sqlit
 	return r < 0 ? r : 0;
 }
 
+/* What the account and the token have not asked already. */
+static bool found_matches(const struct store_operation *found, const struct store_command *command)
+{
+	return (!command->filter_state || found->state == command->filter_state) &&
+	       is_referred_to(&found->id, found->reference, command->filter_reference);
+}
+
 int ledger_list(struct ledger *ledger, struct store_command *command)
 {
 	int64_t before = id_op(&command->before);
@@ -229,8 +249,7 @@ int ledger_list(struct ledger *ledger, struct store_command *command)
 		return r;
 	if (r == 0 && (!before || op < before))
 		r = take_candidate(ledger, command, op);
-	if (command->found_count && command->filter_state &&
-	    command->found[0].state != command->filter_state)
+	if (command->found_count && !found_matches(&command->found[0], command))
 		command->found_count = 0;
 	return r < 0 ? r : 0;
 }

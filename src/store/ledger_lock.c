@@ -271,19 +271,21 @@ static bool is_wanted(sqlite3_stmt *row, const struct store_command *command)
 
 /* Those of one statement, while there is room for them; bounded like a list. */
 static int list_locks(struct ledger *ledger, struct store_command *command, sqlite3_stmt *list,
-		      bool are_held, size_t limit)
+		      bool are_held)
 {
 	size_t scanned = 0;
 	int r;
 
 	while ((r = ledger_step(ledger, list)) > 0) {
 		struct store_lock *lock = &command->locks[command->lock_count];
+		bool is_one = is_wanted(list, command);
 
-		if (command->lock_count == limit || ++scanned > STORE_SCAN_MAX) {
+		if ((is_one && command->lock_count == command->limit) ||
+		    ++scanned > STORE_SCAN_MAX) {
 			command->has_more = true;
 			break;
 		}
-		if (!is_wanted(list, command))
+		if (!is_one)
 			continue;
 		if (are_held) {
 			id_make(sqlite3_column_int64(list, 2), sqlite3_column_int64(list, 3),
@@ -303,21 +305,19 @@ int ledger_locks(struct ledger *ledger, struct store_command *command)
 {
 	static const enum operation_state holding[] = {STATE_RUNNING, STATE_UNKNOWN};
 	sqlite3_stmt *held = ledger_statement(ledger, SQL_LOCKS_HELD);
-	size_t limit = command->lock_count;
 	int r = 0;
 
-	require(limit >= 1 && limit <= STORE_LIST_MAX);
+	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
 	command->lock_count = 0;
 	command->has_more = false;
-	command->locks = arena_zalloc(command->mem, limit * sizeof(*command->locks));
+	command->locks = arena_zalloc(command->mem, command->limit * sizeof(*command->locks));
 	if (!command->locks)
 		return FAIL_MEMORY;
 	for (size_t i = 0; r == 0 && i < sizeof(holding) / sizeof(holding[0]); i++) {
 		sqlite3_bind_int(held, 1, (int)holding[i]);
-		r = list_locks(ledger, command, held, true, limit);
+		r = list_locks(ledger, command, held, true);
 	}
 	if (r == 0)
-		r = list_locks(ledger, command, ledger_statement(ledger, SQL_LOCKS_AWAITED), false,
-			       limit);
+		r = list_locks(ledger, command, ledger_statement(ledger, SQL_LOCKS_AWAITED), false);
 	return r;
 }

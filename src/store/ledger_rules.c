@@ -21,6 +21,8 @@ static int judge_room(struct ledger *ledger, struct store_command *command,
 		      struct ledger_plan *plan);
 static int insert_rule(struct ledger *ledger, const struct store_command *command,
 		       const struct ledger_rule *rule);
+static int view_claim(struct ledger *ledger, const struct ledger_plan *plan,
+		      struct store_command *command);
 
 bool op_has_rule(int64_t op)
 {
@@ -110,7 +112,7 @@ static int refuse(struct ledger *ledger, struct store_command *command,
 	if (r == 0 && record)
 		r = ledger_count_attempts(ledger, record);
 	if (r == 0)
-		r = ledger_view_claim(ledger, plan, command);
+		r = view_claim(ledger, plan, command);
 	if (r < 0)
 		return r;
 	command->record = record;
@@ -406,7 +408,7 @@ static void view_budget(const struct ledger_budget *budget, const struct money *
 	view->budget_used = budget->facts.used;
 }
 
-int ledger_view_claim(struct ledger *ledger, const struct ledger_plan *plan,
+static int view_claim(struct ledger *ledger, const struct ledger_plan *plan,
 		      struct store_command *command)
 {
 	const struct rule_facts *rules = &command->rules;

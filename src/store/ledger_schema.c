@@ -29,7 +29,7 @@ static const char *const migrations[] = {
 	" expires_ms INTEGER NOT NULL,"
 	" reference TEXT NOT NULL, reason TEXT NOT NULL, decided_by TEXT NOT NULL,"
 	" tries INTEGER NOT NULL,"
-	" due INTEGER NOT NULL," /* below 0 while it is unknown; see ledger_put_due() */
+	" due INTEGER NOT NULL," /* below 0 while it is unknown; see due_column() */
 	" resource TEXT NOT NULL);"
 	"CREATE INDEX operation_open ON operation(state) WHERE state < 5;"
 	"CREATE INDEX operation_expiry ON operation(expires_ms) WHERE state > 4;"
@@ -55,7 +55,7 @@ static const char *const migrations[] = {
 	"CREATE TABLE request("
 	" op INTEGER PRIMARY KEY, method TEXT NOT NULL, target TEXT NOT NULL,"
 	" headers TEXT NOT NULL, has_body INTEGER NOT NULL, body BLOB NOT NULL,"
-	" lookup TEXT NOT NULL);"
+	" lookup TEXT NOT NULL, key_place TEXT NOT NULL);"
 	"CREATE TABLE answer("
 	" op INTEGER PRIMARY KEY, status INTEGER NOT NULL, is_kept INTEGER NOT NULL,"
 	" length INTEGER NOT NULL, digest BLOB NOT NULL,"
@@ -90,7 +90,7 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 	"opens, opens_currency, budget_ms, sent_ms "
 
 /* A candidate for a list: what filters look at. */
-#define CANDIDATE "o.op, o.account, o.token, o.state "
+#define CANDIDATE "o.op, o.account, o.token, o.state, o.reference, o.random "
 
 const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -102,7 +102,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_OPERATION_SETTLE] =
 		"UPDATE operation SET state = ?5, updated_ms = ?6,"
 		" expires_ms = coalesce(?7, expires_ms), reference = coalesce(?8, reference),"
-		" reason = coalesce(?9, reason), decided_by = coalesce(?10, decided_by),"
+		" reason = coalesce(?9, CASE WHEN ?13 THEN '' ELSE reason END),"
+		" decided_by = coalesce(?10, CASE WHEN ?13 THEN '' ELSE decided_by END),"
 		" resource = coalesce(?12, resource)"
 		" WHERE op = ?1 AND random = ?2 AND state = ?3 AND epoch = ?4"
 		" AND (?11 IS NULL OR account = ?11)",
@@ -113,19 +114,25 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_OPERATION_DUE_GET] = "SELECT abs(due) FROM operation WHERE op = ?1",
 	[SQL_OPERATION_DUE_PUT] = "UPDATE operation SET due = ?2 WHERE op = ?1",
 	[SQL_OPERATION_TRIES_ANEW] = "UPDATE operation SET tries = 0 WHERE op = ?1",
+	[SQL_OPERATION_TRIES_LESS] = "UPDATE operation SET tries = max(tries - 1, 0) WHERE op = ?1",
 	[SQL_OPERATION_WAIT] = "UPDATE operation SET due = 9223372036854775807"
 			       " WHERE op = ?1 AND due <> 9223372036854775807",
-	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = ?2"
+	[SQL_OPERATION_WAKE] = "UPDATE operation SET due = min(?2, updated_ms)"
 			       " WHERE op = ?1 AND due = 9223372036854775807",
-	[SQL_QUEUED_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-			   " AND due <> 0 AND due > 0 AND due <= ?2 ORDER BY due, op LIMIT ?3",
-	[SQL_UNKNOWN_DUE] = "SELECT op FROM operation INDEXED BY operation_due WHERE upstream = ?1"
-			    " AND due <> 0 AND due < 0 AND due >= -?2 ORDER BY due DESC LIMIT ?3",
-	[SQL_QUEUED_NEXT] = "SELECT due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+	[SQL_QUEUED_DUE] =
+		"SELECT op, due, updated_ms FROM operation INDEXED BY operation_due"
+		" WHERE upstream = ?1 AND due <> 0 AND due > 0 AND due < 9223372036854775807"
+		" ORDER BY due, op LIMIT ?2",
+	[SQL_UNKNOWN_DUE] =
+		"SELECT op, -due, 0 FROM operation INDEXED BY operation_due"
+		" WHERE upstream = ?1 AND due <> 0 AND due < 0 AND due > -9223372036854775807"
+		" ORDER BY due DESC LIMIT ?2",
+	[SQL_QUEUED_NEXT] = "SELECT due, updated_ms FROM operation INDEXED BY operation_due"
+			    " WHERE upstream = ?1"
 			    " AND due <> 0 AND due > 0 AND due < 9223372036854775807"
 			    " ORDER BY due LIMIT 1",
 	[SQL_UNKNOWN_NEXT] =
-		"SELECT -due FROM operation INDEXED BY operation_due WHERE upstream = ?1"
+		"SELECT -due, 0 FROM operation INDEXED BY operation_due WHERE upstream = ?1"
 		" AND due <> 0 AND due < 0 AND due > -9223372036854775807"
 		" ORDER BY due DESC LIMIT 1",
 	[SQL_OPERATION_RETRIES] = "SELECT o.op, o.random FROM rule r INDEXED BY rule_retries"
@@ -162,8 +169,9 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " WHERE until_ms <= ?1 AND until_ms < 9223372036854775807"
 			       " ORDER BY until_ms LIMIT ?2",
 	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
-	[SQL_REQUEST_PUT] = "INSERT INTO request VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-	[SQL_REQUEST_GET] = "SELECT method, target, headers, has_body, body, lookup"
+	[SQL_REQUEST_PUT] = "INSERT OR REPLACE INTO request"
+			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+	[SQL_REQUEST_GET] = "SELECT method, target, headers, has_body, body, lookup, key_place"
 			    " FROM request WHERE op = ?1",
 	[SQL_REQUEST_DELETE] = "DELETE FROM request WHERE op = ?1",
 	[SQL_OPERATION_DELETE] = "DELETE FROM operation WHERE op = ?1",

@@ -67,6 +67,14 @@ static int change_attempts(struct record *record, const struct store_command *co
 	return 0;
 }
 
+/* Has somebody else had its lock since? */
+static bool has_been_followed(const struct memory *memory, const struct record *record)
+{
+	const struct lock *lock = lock_by_hash(memory, &record->rules.lock);
+
+	return lock && lock->fence != record->fence;
+}
+
 /*
  * What the command makes of `next`, a copy of the record's operation. 0, STORE_LOST. Nothing is
  * sent past its lock: what is sent again has its lock still, or takes it anew, or is not sent
@@ -77,7 +85,7 @@ static int move_copy(const struct memory *memory, const struct record *record,
 		     struct store_operation *next)
 {
 	struct record *before = NULL;
-	int r = record_move(next, command, now_ms);
+	int r = record_move(next, command, record->identity_until_ms, now_ms);
 
 	if (r != 0)
 		return r;
@@ -90,8 +98,10 @@ static int move_copy(const struct memory *memory, const struct record *record,
 		return 0;
 	if (record->operation.state == STATE_QUEUED)
 		return STORE_LOST;
-	return lock_judge(memory, &record->rules, record, &before) == STORE_LOCKED ? STORE_LOCKED
-										   : 0;
+	return lock_judge(memory, &record->rules, record, &before) == STORE_LOCKED ||
+			       has_been_followed(memory, record)
+		       ? STORE_LOCKED
+		       : 0;
 }
 
 /* Sent again by force of its key: under the lock it has, or has back. */

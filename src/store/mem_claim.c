@@ -227,6 +227,7 @@ static int fill_record(struct judging *judging, struct record *record)
 	record->plain_retention_ms =
 		command->plain_retention_ms ? command->plain_retention_ms : command->retention_ms;
 	record->request = command->request;
+	record->keeps_request = command->request.method.len > 0;
 	if (!take_operation(record->mem, &record->operation) ||
 	    !take_text(record->mem, &record->rules.lock_name) ||
 	    !take_request(record->mem, &record->request))
@@ -262,6 +263,15 @@ static int claim_new(struct judging *judging)
 	return 0;
 }
 
+/* Where one is kept, it is what is sent now, maybe in other bytes. */
+static int renew_request(struct record *record, const struct store_command *command)
+{
+	if (!record->keeps_request)
+		return 0;
+	record->request = command->request;
+	return take_request(record->mem, &record->request) ? 0 : fail(FAIL_UNPLANNED);
+}
+
 static int pick_up(struct judging *judging, struct record *record)
 {
 	struct memory *memory = judging->memory;
@@ -274,6 +284,8 @@ static int pick_up(struct judging *judging, struct record *record)
 	r = record_touch(memory, record);
 	if (r == 0)
 		r = mem_send(memory, record, judging->now_ms);
+	if (r == 0)
+		r = renew_request(record, command);
 	if (r == 0)
 		r = record_add_attempt(record, &command->attempt);
 	if (r == 0)

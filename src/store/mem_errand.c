@@ -35,11 +35,21 @@ static struct record *next_errand(const struct memory *memory, const struct stor
 	return first;
 }
 
+static int64_t due_of(const struct record *record, int64_t now_ms)
+{
+	const struct store_operation *operation = &record->operation;
+
+	return operation->state == STATE_QUEUED
+		       ? queued_due(operation->due_ms, operation->updated_ms, now_ms)
+		       : operation->due_ms;
+}
+
 bool mem_has_errand(const struct memory *memory, const struct store_command *command)
 {
 	const struct record *record = next_errand(memory, command);
+	int64_t now_ms = env_wall_ms(memory->env);
 
-	return record && record->operation.due_ms <= env_wall_ms(memory->env);
+	return record && due_of(record, now_ms) <= now_ms;
 }
 
 /* One more for the caller, as it is now. */
@@ -62,10 +72,12 @@ static int give_errand(const struct memory *memory, struct store_command *comman
 static int make_room(struct store_command *command)
 {
 	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
-	command->errand_count = 0;
+	command->errand_count = command->cancelled_count = 0;
 	command->due_ms = 0;
 	command->errands = arena_zalloc(command->mem, command->limit * sizeof(*command->errands));
-	return command->errands ? 0 : FAIL_MEMORY;
+	command->cancelled =
+		arena_zalloc(command->mem, STORE_ERRANDS_MAX * sizeof(*command->cancelled));
+	return command->errands && command->cancelled ? 0 : FAIL_MEMORY;
 }
 
 /* Its turn has come, and its version will never be the lock's again. */
@@ -88,6 +100,7 @@ static int cancel(struct memory *memory, struct store_command *command, struct r
 	operation->decided_by = STR("gate");
 	if (!operation->reason.at)
 		return fail(FAIL_UNPLANNED);
+	command->cancelled[command->cancelled_count++] = operation->id;
 	return record_follow(memory, record, now_ms, &command->makes_due);
 }
 
@@ -144,8 +157,9 @@ static int hand_out(struct memory *memory, struct store_command *command,
 	int r = make_room(command);
 
 	while (r == 0 && (record = next_errand(memory, command))) {
-		command->due_ms = record->operation.due_ms;
-		if (record->operation.due_ms > now_ms || command->errand_count == command->limit)
+		command->due_ms = due_of(record, now_ms);
+		if (command->due_ms > now_ms || command->errand_count == command->limit ||
+		    command->cancelled_count == STORE_ERRANDS_MAX)
 			return 0;
 		mark = mem_mark(memory);
 		r = one(memory, command, record, now_ms);

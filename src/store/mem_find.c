@@ -89,6 +89,7 @@ static bool matches(const struct record *record, const struct store_command *com
 		str_equal(command->filter_account, operation->account)) &&
 	       (!command->filter_token.len || str_equal(command->filter_token, operation->token)) &&
 	       (!command->filter_state || command->filter_state == operation->state) &&
+	       is_referred_to(&operation->id, operation->reference, command->filter_reference) &&
 	       has_task(record, command->filter_task);
 }
 
@@ -145,7 +146,7 @@ static int give_waiters(const struct memory *memory, const struct lock *lock, st
 
 /* `lock` as the next one listed, if it is held, or else waited for, as `is_held` asks. */
 static int give_lock(const struct memory *memory, const struct lock *lock, bool is_held,
-		     struct store_command *command, size_t limit)
+		     struct store_command *command)
 {
 	struct store_lock told = {
 		.account = lock->account,
@@ -158,7 +159,7 @@ static int give_lock(const struct memory *memory, const struct lock *lock, bool 
 	bool is_wanted =
 		!command->filter_account.len || str_equal(command->filter_account, lock->account);
 
-	if (!is_wanted || told.is_held != is_held || command->lock_count == limit)
+	if (!is_wanted || told.is_held != is_held)
 		return 0;
 	if (lock->holder) {
 		told.holder = lock->holder->operation.id;
@@ -167,23 +168,27 @@ static int give_lock(const struct memory *memory, const struct lock *lock, bool 
 	if (give_waiters(memory, lock, command->mem, &told) < 0 ||
 	    !take_text(command->mem, &told.account) || !take_text(command->mem, &told.name))
 		return FAIL_MEMORY;
-	if (told.is_held || told.waiting)
+	if (!told.is_held && !told.waiting)
+		return 0;
+	if (command->lock_count == command->limit)
+		command->has_more = true;
+	else
 		command->locks[command->lock_count++] = told;
 	return 0;
 }
 
 int mem_locks(struct memory *memory, struct store_command *command)
 {
-	size_t limit = command->lock_count;
 	int r = 0;
 
-	require(limit >= 1 && limit <= STORE_LIST_MAX);
+	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
 	command->lock_count = 0;
-	command->locks = arena_zalloc(command->mem, limit * sizeof(*command->locks));
+	command->has_more = false;
+	command->locks = arena_zalloc(command->mem, command->limit * sizeof(*command->locks));
 	if (!command->locks)
 		return FAIL_MEMORY;
 	for (int is_held = 1; is_held >= 0; is_held--)
 		for (size_t i = 0; r == 0 && i < memory->tables[TABLE_LOCKS].count; i++)
-			r = give_lock(memory, lock_at(memory, i), is_held, command, limit);
+			r = give_lock(memory, lock_at(memory, i), is_held, command);
 	return r;
 }

@@ -21,6 +21,7 @@ struct record {
 	int64_t identity_until_ms;
 	int64_t plain_retention_ms;
 	struct store_request request;
+	bool keeps_request;	    /* one came with its claim */
 	struct budget *spends_from; /* where its amount is reserved; NULL: nowhere */
 	uint64_t fence;		    /* of its last sending */
 	bool is_forgotten;	    /* only its tombstone is left */
@@ -127,8 +128,6 @@ int lock_free(struct memory *memory, struct lock *lock, const struct record *rec
 	      bool has_succeeded);
 /* Whose turn is it? Sets *out_makes_due where somebody's has come. */
 int lock_line(struct memory *memory, const struct hash *hash, int64_t now_ms, bool *out_makes_due);
-struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,
-			      int64_t lapse_ms);
 /* 0, STORE_OVER_BUDGET, STORE_NO_BUDGET, STORE_OTHER_CURRENCY. */
 int budget_judge(const struct memory *memory, const struct rule_facts *rules, int64_t lapse_ms);
 int budget_reserve(struct memory *memory, struct record *record, int64_t lapse_ms);

@@ -231,7 +231,7 @@ bool take_operation(struct arena *mem, struct store_operation *operation)
 bool take_request(struct arena *mem, struct store_request *request)
 {
 	struct str *texts[] = {&request->method, &request->target, &request->headers,
-			       &request->body, &request->lookup};
+			       &request->body,	 &request->lookup, &request->key_place};
 
 	return take_all(mem, texts, sizeof(texts) / sizeof(texts[0]));
 }

@@ -141,7 +141,7 @@ int lock_line(struct memory *memory, const struct hash *hash, int64_t now_ms, bo
 		if (is_taken)
 			due_ms = INT64_MAX;
 		else if (due_ms == INT64_MAX)
-			due_ms = now_ms;
+			due_ms = turn_due(&record->operation, now_ms);
 		is_taken = true; /* for those behind it */
 		if (due_ms == record->operation.due_ms)
 			continue;
@@ -155,8 +155,8 @@ int lock_line(struct memory *memory, const struct hash *hash, int64_t now_ms, bo
 	return 0;
 }
 
-struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,
-			      int64_t lapse_ms)
+static struct budget *budget_by_hash(const struct memory *memory, const struct hash *hash,
+				     int64_t lapse_ms)
 {
 	const struct table *table = &memory->tables[TABLE_BUDGETS];
 

@@ -41,12 +41,12 @@ struct store_operation {
 	int64_t created_ms; /* Unix time */
 	int64_t updated_ms;
 	int64_t expires_ms;    /* a terminal one may be forgotten from then on */
-	bool is_dispatched; /* while queued it is the dispatcher's to send, not an attempt's */
-	uint32_t tries;	    /* sendings, and questions once it was unknown, in a row */
-	int64_t sent_ms;    /* when it was first picked up for sending; 0: never */
-	int64_t due_ms;	    /* when the gate sees to it by itself; 0: it does not, INT64_MAX: it
-			       waits for a lock, or has given up */
-	struct str probe;      /* the question of its probe, template_fill()ed; or empty */
+	bool is_dispatched;    /* while queued it is the dispatcher's to send, not an attempt's */
+	uint32_t tries;	       /* sendings, and questions once it was unknown, in a row */
+	int64_t sent_ms;       /* when it was first picked up for sending; 0: never */
+	int64_t due_ms;	       /* when the gate sees to it by itself; 0: it does not, INT64_MAX: it
+				  waits for a lock, or has given up */
+	struct str probe;      /* the question of its probe, inquiry_mark()ed; or empty */
 	struct str reference;  /* what the service calls the effect; or empty */
 	struct str resource;   /* the URL or path of what it made; or empty */
 	struct str reason;     /* why it was resolved, cancelled or failed by the gate; or empty */
@@ -62,7 +62,8 @@ struct store_request {
 			       sending adds (downstream key, fencing number) */
 	struct str body;    /* as it came */
 	bool has_body;
-	struct str lookup; /* the question of its look-up, template_fill()ed; or empty */
+	struct str lookup;    /* the question of its look-up, inquiry_mark()ed; or empty */
+	struct str key_place; /* where its downstream key goes, downstream_key_place() */
 };
 
 /* Whose doing something was. The numbers are stored; they never change. */
@@ -96,13 +97,13 @@ struct store_amendment {
 /* A lock and who is in it. */
 struct store_lock {
 	struct str account;
-	struct str name; /* "environment=production service=web" */
+	struct str name;  /* "environment=production service=web" */
 	uint64_t version; /* successes so far */
 	uint64_t fence;	  /* how often it has been taken */
 	bool is_held;
 	struct operation_id holder;
 	enum operation_state holder_state;
-	int64_t since_ms; /* it is held */
+	int64_t since_ms;	      /* it is held */
 	struct operation_id *waiters; /* `waiter_count` of them, in their order */
 	size_t waiter_count;	      /* listed: STORE_WAITERS_LISTED at most */
 	size_t waiting;		      /* all of them */
@@ -115,10 +116,10 @@ struct store_rule_view {
 	struct str lock_name;
 	bool holds_lock;
 	bool waits_for_lock;
-	uint64_t fence;	     /* of its last sending */
+	uint64_t fence; /* of its last sending */
 	uint64_t lock_version;
-	struct operation_id holder; /* of the lock; zero: nobody */
-	char currency[4];    /* of the budget it spends from */
+	struct operation_id holder;		   /* of the lock; zero: nobody */
+	char currency[4];			   /* of the budget it spends from */
 	int64_t spends, budget_total, budget_used; /* minor units */
 };
 

@@ -1,6 +1,8 @@
 /* What a claim and an event mean for a record (see rules.h). */
 #include "store/rules.h"
 
+#include "core/downstream_key.h"
+
 enum claim_way claim_way(const struct store_command *claim, const struct store_operation *record,
 			 int64_t now_ms)
 {
@@ -91,12 +93,27 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
 	return is_the_gates ? next_ms : 0;
 }
 
-int64_t record_retention(const struct store_command *command, enum operation_state state)
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms)
+{
+	bool was_set_back = changed_ms > time_add(now_ms, CLOCK_SLACK_MS);
+
+	return was_set_back && due_ms > now_ms ? now_ms : due_ms;
+}
+
+int64_t turn_due(const struct store_operation *record, int64_t now_ms)
+{
+	return record->updated_ms < now_ms ? record->updated_ms : now_ms;
+}
+
+int64_t record_expiry(const struct store_command *command, enum operation_state state,
+		      int64_t taken_until_ms, int64_t now_ms)
 {
 	bool is_plain = state == STATE_FAILED || state == STATE_CANCELLED;
+	int64_t until_ms = time_add(now_ms, is_plain && command->plain_retention_ms
+						    ? command->plain_retention_ms
+						    : command->retention_ms);
 
-	return is_plain && command->plain_retention_ms ? command->plain_retention_ms
-						       : command->retention_ms;
+	return is_plain || until_ms > taken_until_ms ? until_ms : taken_until_ms;
 }
 
 bool record_tries_anew(const struct store_command *command, enum operation_state next)
@@ -104,6 +121,17 @@ bool record_tries_anew(const struct store_command *command, enum operation_state
 	if (next == STATE_UNKNOWN)
 		return command->attempt.by != ACTOR_RECONCILER;
 	return next == STATE_QUEUED && command->event != EVENT_NOT_SENT;
+}
+
+bool record_was_untried(const struct store_command *command, enum operation_state next)
+{
+	return command->kind == STORE_SETTLE && command->is_untried && next == STATE_QUEUED &&
+	       command->event == EVENT_NOT_SENT;
+}
+
+bool record_says_anew(const struct store_command *command, enum operation_state next)
+{
+	return command->kind == STORE_SETTLE && next != STATE_QUEUED;
 }
 
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms)
@@ -123,7 +151,8 @@ static void replace_if_given(struct str *text, struct str given)
 		*text = given;
 }
 
-int record_move(struct store_operation *record, const struct store_command *command, int64_t now_ms)
+int record_move(struct store_operation *record, const struct store_command *command,
+		int64_t taken_until_ms, int64_t now_ms)
 {
 	const struct store_operation *given = &command->operation;
 	bool any_epoch = command->kind == STORE_MOVE && command->any_epoch;
@@ -142,10 +171,14 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	}
 	if (record_tries_anew(command, next))
 		record->tries = 0;
+	if (record_was_untried(command, next) && record->tries)
+		record->tries--;
 	record->due_ms = record_due(record->is_dispatched, next, command->next_ms);
 	record->updated_ms = now_ms;
 	if (operation_is_terminal(next))
-		record->expires_ms = time_add(now_ms, record_retention(command, next));
+		record->expires_ms = record_expiry(command, next, taken_until_ms, now_ms);
+	if (record_says_anew(command, next))
+		record->reason = record->decided_by = STR("");
 	replace_if_given(&record->reference, given->reference);
 	replace_if_given(&record->resource, given->resource);
 	replace_if_given(&record->reason, given->reason);
@@ -170,13 +203,6 @@ int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms)
 	return attempt->at_ms > created_ms ? attempt->at_ms : created_ms;
 }
 
-int64_t time_add(int64_t a_ms, int64_t b_ms)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(a_ms, b_ms, &sum) ? INT64_MAX : sum;
-}
-
 int record_postpone(struct store_operation *record, const struct store_command *command)
 {
 	if (record->state != STATE_UNKNOWN || record->epoch != command->operation.epoch)
@@ -184,4 +210,16 @@ int record_postpone(struct store_operation *record, const struct store_command *
 	record->due_ms = command->next_ms;
 	record->tries++;
 	return 0;
+}
+
+bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted)
+{
+	char key[DOWNSTREAM_KEY_TEXT + 1];
+
+	if (!wanted.len || str_equal(wanted, reference))
+		return true;
+	if (wanted.len != DOWNSTREAM_KEY_TEXT)
+		return false;
+	downstream_key_write(id, key);
+	return str_equal(wanted, str_from(key));
 }

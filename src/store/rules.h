@@ -26,10 +26,11 @@ bool claim_may_retry(const struct store_operation *record);
 
 /*
  * Move `record` by a settle or move command: state, epoch, times, and what the command
- * says about it. 0, or STORE_LOST and `record` is as it was.
+ * says about it. Its identity is taken until `taken_until_ms` (0: it has none). 0, or STORE_LOST
+ * and `record` is as it was.
  */
 int record_move(struct store_operation *record, const struct store_command *command,
-		int64_t now_ms);
+		int64_t taken_until_ms, int64_t now_ms);
 
 /*
  * The epoch of the next pick-up of `record`. `doubts` is how many commits of this process have
@@ -79,12 +80,30 @@ struct store_attempt attempt_of_claim(const struct store_command *claim,
 /* When the gate sees to a record next, once it is in `next`; see store_command.next_ms. */
 int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_ms);
 
-/* How long one that ends as `state` is kept. */
-int64_t record_retention(const struct store_command *command, enum operation_state state);
+/*
+ * When a queued one is due that was last changed at `changed_ms`. Where that is yet to come, the
+ * clock has been set back: when it was to be due says nothing, and it is now.
+ */
+enum { CLOCK_SLACK_MS = 1000 };
+int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms);
+
+/*
+ * How long a record is kept that ends in `state`: as `command` says, and a success at least as long
+ * as its claim has taken the identity for, whatever the settings are by now.
+ */
+int64_t record_expiry(const struct store_command *command, enum operation_state state,
+		      int64_t taken_until_ms, int64_t now_ms);
 
 /* Do its tries begin to count anew where `command` leads to `next`? They go on while it is sent
  * again and again, and while the reconciler asks and sends in turns. */
 bool record_tries_anew(const struct store_command *command, enum operation_state next);
+
+/* Was the pick-up that `command` ends by leading to `next` no try, since nothing left? */
+bool record_was_untried(const struct store_command *command, enum operation_state next);
+
+/* Is the reason of one that `command` leads to `next`, and who decided, what the command says and
+ * nothing else? So where a sending has come to something: what was known before it is over then. */
+bool record_says_anew(const struct store_command *command, enum operation_state next);
 
 /* Picked up for sending: state, epoch, tries and times. `doubts` as for claim_epoch(). */
 void record_send(struct store_operation *record, uint32_t doubts, int64_t now_ms);
@@ -95,13 +114,20 @@ void record_start(struct store_operation *record, int64_t now_ms, int64_t retent
 /* When an attempt was: as it says, but not before its operation was. */
 int64_t attempt_time(const struct store_attempt *attempt, int64_t created_ms);
 
-/* a + b, without running over. */
-int64_t time_add(int64_t a_ms, int64_t b_ms);
+/*
+ * When one is due whose turn in a line has come: at once. Said with the time of its own claim where
+ * that has passed, as in SQL_OPERATION_WAKE: the clock may be wrong now, and set back tomorrow.
+ */
+int64_t turn_due(const struct store_operation *record, int64_t now_ms);
 
 /*
  * When the gate asks after an unknown `record` next, and that it has tried. STORE_LOST: somebody
  * has decided about it in the meantime, and it is no longer the epoch's to postpone.
  */
 int record_postpone(struct store_operation *record, const struct store_command *command);
+
+/* Is `wanted` what the service calls the effect, or the key under which the gate sends it there?
+ * Nothing wanted is true of any. */
+bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted);
 
 #endif

@@ -67,7 +67,7 @@ enum {
 	STORE_REUSED = 6,      /* another operation has its identity; `operation` and its answer */
 	STORE_LOCKED = 7,      /* `operation` is who holds, or is before us; `view` the lock.
 				* A move that sends again (EVENT_RESENT) what has lost its lock by
-				* force: somebody else has it; `operation` is unmoved */
+				* force: somebody else has it, or had; `operation` is unmoved */
 	STORE_VERSION = 8,     /* the lock's version is another: `view.lock_version` */
 	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,  /* nobody opened it */
@@ -86,8 +86,8 @@ enum store_kind {
 	STORE_TAKE,	/* pick up queued operations that are due, for the dispatcher */
 	STORE_DUE,	/* hand out unknown operations that are due, to the reconciler; they stay
 			   unknown, and are due again after STORE_LEASE_MS */
-	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what it
-			   learned just now */
+	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what
+			   it learned just now */
 	STORE_RELEASE,	/* take the lock away from an operation by force */
 	STORE_LOCKS,	/* locks that are held or waited for */
 	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
@@ -114,7 +114,9 @@ struct store_command {
 
 	/* in: claim (account, token, fingerprint, method, path, action, upstream, retry_of, and
 	 * `state` if it is not to be running), settle and move (id, epoch; what they set:
-	 * reference, reason, decided_by; an account that is not empty must be the right one),
+	 * reference, resource, reason, decided_by, each only where it is given, but for a
+	 * settlement that does not put it back into the queue: it says anew what reason and
+	 * decided_by are, mostly none; an account that is not empty must be the right one),
 	 * find (id, or account and token).
 	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
 	 * that picked up, a move, find: all of it. The answer comes with a find, and with
@@ -158,23 +160,29 @@ struct store_command {
 	 * take: operation.upstream (its name), `limit` (to STORE_ERRANDS_MAX), attempt (as it is
 	 * recorded for each). Those whose turn has come and whose lock is free and, where they
 	 * expect one, of their version; each is running then, epoch and attempt its own. One whose
-	 * version has moved is cancelled by the way, with a reason. due: operation.upstream, limit.
-	 * out: `errands`, with requests; due_ms: when the next one is (0: none is known). A take
-	 * that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation, that
-	 * would be the caller's: not to be sent, but to be settled.
+	 * version has moved is cancelled by the way, with a reason. One whose last change is in the
+	 * future is due whatever it says: the clock has been set back. due: operation.upstream,
+	 * limit. out: `errands`, with requests; due_ms: when the next one is (0: none is known). A
+	 * take that ends FAIL_UNCERTAIN has the errands, and a move that sends again the operation,
+	 * that would be the caller's: not to be sent, but to be settled.
 	 */
 	struct store_errand *errands;
 	size_t errand_count;
 	int64_t due_ms;
+	struct operation_id *cancelled; /* out, take: whose version had moved; when there are many,
+					   the others of them are due still */
+	size_t cancelled_count;
 
-	struct store_lock *locks; /* out, locks: `lock_count` (in: limit), held ones first */
+	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
 	struct operation_id *retries; /* out, find: operations that name this one as retry_of */
 	size_t retry_count;	      /* STORE_WAITERS_LISTED at most */
 	enum operation_event event;   /* settle, move */
 	bool any_epoch;		      /* move: whatever the epoch */
-	struct store_answer answer;   /* settle, move: what to keep; status 0: nothing */
+	bool is_untried; /* settle by EVENT_NOT_SENT: nothing was even tried to be sent, so that
+			    its pick-up counts as none of its tries */
+	struct store_answer answer; /* settle, move: what to keep; status 0: nothing */
 	/* in: claim: the attempt that begins, outcome 0 (it is recorded where the claim is done).
 	 * settle: how attempt `attempt_number` ended: its outcome; the rest has been recorded.
 	 * move, note: one to record; outcome 0: none. amend: `delivered`. */
@@ -187,6 +195,7 @@ struct store_command {
 
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
+	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
 	size_t limit;		    /* operations wanted, 1 to STORE_LIST_MAX */
@@ -195,7 +204,8 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more;			 /* list: older ones may match. purge: more have expired */
+	bool has_more; /* list: older ones may match. locks: there are, or may be, others. purge:
+			  more have expired */
 	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
 					    filter that matches little may hold none and go on */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */

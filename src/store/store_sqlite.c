@@ -260,7 +260,8 @@ static int sweep_operations(struct ledger *ledger, enum operation_state next)
 {
 	static const char sql[] =
 		"UPDATE operation INDEXED BY operation_open SET state = ?1, updated_ms = ?2,"
-		" reason = ?3, tries = 0, due = CASE WHEN EXISTS (SELECT 1 FROM rule"
+		" reason = ?3, decided_by = '', tries = 0, due = CASE WHEN EXISTS (SELECT 1 FROM "
+		"rule"
 		" WHERE rule.op = operation.op AND (probe <> '' OR flags & ?5)) THEN -?2 ELSE 0 END"
 		" WHERE state = ?4 AND state < 5";
 	sqlite3_stmt *statement = NULL;

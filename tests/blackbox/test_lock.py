@@ -325,6 +325,20 @@ def test_a_version_that_moved_while_it_waited(gate, upstream, deploy, queueing):
     assert upstream.effects(queueing) == 2
 
 
+def test_who_waits_is_told_at_once_that_the_version_moved(gate, upstream, deploy, queueing):
+    # Shows that one which is cancelled when its turn comes keeps nobody waiting any longer.
+    holder = Held(deploy, upstream, queueing)
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(deploy(queueing, 'b', wait=30, version=0)))
+    waiting.start()
+    eventually(lambda: operations(gate, deploy.account, state='queued'))
+    holder.release()
+    waiting.join(8)
+    assert answers and answers[0].slug == 'operation-cancelled', answers
+    assert answers[0].json()['detail'].startswith('when its turn came, the lock was at version ')
+    waiting.join(30)
+
+
 def test_the_fencing_number(gate, upstream, deploy, refusing):
     # Shows that every sending has a number of its own in the header that is named, never the client's.
     upstream.plan(refusing, answer(503, works=False))
@@ -440,9 +454,7 @@ def settle_all(gate, service, account, send):
         for each in operations(gate, account, state='queued'):
             if not each['dispatched']:
                 send(each['token'].rpartition('~')[2])
-        return not operations(gate, account, state='queued') and \
-            not operations(gate, account, state='running') and \
-            not operations(gate, account, state='unknown')
+        return not {each['state'] for each in operations(gate, account)} & {'queued', 'running', 'unknown'}
     eventually(is_quiet, 40, 'quiet')
 
 

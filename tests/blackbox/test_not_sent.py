@@ -1,4 +1,7 @@
 """Certain that the service did not act: 503 not-sent, and the same token may be tried again."""
+import email.utils
+import time
+
 import pytest
 
 from harness.client import assert_problem
@@ -75,6 +78,15 @@ def test_the_service_says_when(gate, upstream, path, token):
     problem = assert_not_sent(response)
     assert int(response.one('Retry-After')) == 7
     assert problem['retry']['after'] == 7
+
+
+def test_the_service_says_when_by_a_date(gate, upstream, path, token):
+    # Shows that a Retry-After which is a date is understood, and one that is no date of HTTP's is none.
+    when = email.utils.formatdate(time.time() + 100, usegmt=True)
+    upstream.plan(path, answer(429, works=False, headers=[('Retry-After', when)]),
+                  answer(429, works=False, headers=[('Retry-After', when.replace('GMT', 'CET'))]))
+    assert 90 <= int(gate.post(path, token).one('Retry-After')) <= 100
+    assert int(gate.post(path, token).one('Retry-After')) < 10
 
 
 def test_not_sent_outlives_a_restart(start_gate, closed, path, token):

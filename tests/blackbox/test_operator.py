@@ -58,6 +58,16 @@ def test_list_by_state(gate, upstream, path, token):
     assert unknown in listed and known not in listed
 
 
+def test_list_by_reference(gate, upstream, path, token):
+    # Shows that what the service calls an effect leads to its operation.
+    upstream.plan(path, drop())
+    id = gate.post(path, token).operation
+    gate.post(path + '-2', token + '-2')
+    assert op(gate, 'resolve', id, '--happened', '--why', 'seen', '--reference', f'o {token}').returncode == 0
+    assert [o['id'] for o in op_json(gate, 'list', '--reference', f'o {token}')['operations']] == [id]
+    assert op_json(gate, 'list', '--reference', f'no {token}')['operations'] == []
+
+
 def test_show(gate, path, token):
     # Shows one operation with its state, request and attempts.
     id = gate.post(path, token).operation
@@ -105,6 +115,18 @@ def test_resolve_did_not(gate, upstream, path, token, unknown):
         assert gate.post(path, token).outcome == 'replayed'
     else:
         assert again.state == 'failed' and len(upstream.seen(path)) == count
+
+
+def test_what_is_sent_after_all_is_nobodys_decision(gate, path, token, unknown):
+    # Shows that a decision that a later answer has overtaken is in the time line, and no longer the
+    # reason of the operation.
+    op(gate, 'resolve', unknown, '--did-not', '--why', 'no trace of it')
+    assert gate.post(path, token).outcome == 'created'
+    document = op_json(gate, 'show', unknown)
+    assert (document['state'], document['reason'], document['decided_by']) == ('completed', None, None)
+    assert ('operator', 'resolved: it did not happen; no trace of it') in [
+        (a['by'], a['note']) for a in document['attempts']]
+    assert 'operator: resolved: it did not happen; no trace of it' in op(gate, 'show', unknown).stdout
 
 
 def test_resolve_asks_for_a_reason(gate, unknown):
@@ -295,3 +317,19 @@ def test_resolve_without_a_reference_opens_no_budget(ruled, upstream, token):
     assert op(ruled, 'resolve', id, '--happened', '--why', 'seen').returncode == 0
     refused = ruled.post('/refund', token + '-r', json={'payment': token, 'amount': 1})
     assert refused.slug == 'budget-unknown'
+
+
+def test_resolve_is_about_the_sending_that_was_looked_at(gate, upstream, path, token):
+    # Shows that with --epoch a word about an earlier sending decides nothing about a later one, which
+    # may have acted; and that of the right one it counts.
+    upstream.plan(path, drop(works=False), drop())
+    unknown = gate.post(path, token).operation
+    epoch = str(op_json(gate, 'show', unknown)['epoch'])
+    said = ('--did-not', '--why', 'looked', '--epoch', epoch)
+    assert op(gate, 'resolve', unknown, *said).returncode == 0
+    again = gate.post(path, token)
+    assert (again.operation, again.state) == (unknown, 'unknown')
+    late = op(gate, 'resolve', unknown, *said)
+    assert late.returncode == 1 and 'sent again' in late.stderr, late
+    assert op_json(gate, 'show', unknown)['state'] == 'unknown'
+    assert op(gate, 'resolve', unknown, '--did-not', '--why', 'x', '--epoch', 'x').returncode == 2

@@ -140,6 +140,36 @@ def test_not_before_the_service_wants_it(gate, upstream, jobs, token, account):
     assert upstream.effects(jobs) == 1
 
 
+def test_a_failure_tells_why(start_gate, upstream, jobs, token, account):
+    # Shows that whoever repeats what was given up learns why it was.
+    gate = start_gate(upstream, settings(upstream, attempts=2))
+    upstream.always(jobs, answer(503, works=False))
+    first = post(gate, jobs, token, account)
+    gate.wait_state(first.operation, 'failed', account=account)
+    again = post(gate, jobs, token, account)
+    assert_problem(again, 409, 'operation-failed')
+    assert again.json()['detail'].startswith('gave up after 2 sendings that did not arrive: ')
+
+
+def test_the_callers_own_sending_is_the_first(start_gate, upstream, number, token, account):
+    # Shows that where one sending is all there may be, and its caller made it, the dispatcher makes no
+    # other: it has failed, and what it held is free.
+    path = f'/v1/own/{number}'
+    action = {'route': 'POST /v1/own/{book}', 'fields': FIELDS, 'lock': {'on': ['line'], 'held': 'queue'}}
+    gate = start_gate(upstream, ruled(upstream, {'own.create': action}, outbox={**QUICK, 'attempts': 1}))
+    upstream.plan(path, answer(503, works=False))
+    for _ in range(2):
+        told_so = post(gate, path, token, account)
+        assert_problem(told_so, 409, 'operation-failed')
+        assert told_so.json()['detail'].startswith('gave up after 1 sending that did not arrive: ')
+    document = gate.operation(told_so.operation, account)
+    first = document['attempts'][0]
+    assert (document['state'], document['tries']) == ('failed', 1)
+    assert (first['by'], first['outcome']) == ('caller', 'not_sent')
+    assert post(gate, path, token + '-next', account).status == 201
+    assert len(upstream.seen(path)) == 2
+
+
 def test_pauses_grow(start_gate, upstream, jobs, token, account):
     # Shows that each pause is about twice the one before: never less than a quarter under it.
     gate = start_gate(upstream, settings(upstream, first_pause='100ms', max_pause='10s', attempts=20))
@@ -309,8 +339,8 @@ def kill_rounds(start_gate, upstream, rounds, path, token, account, faults=tuple
             thread.join(20)
         gate.restart()
 
-    def is_quiet():
-        return not any(operations(gate, account, state=s) for s in ('queued', 'running', 'unknown'))
+    def is_quiet(): # one list: what moves between two of them would be in neither
+        return not {o['state'] for o in operations(gate, account)} & {'queued', 'running', 'unknown'}
     eventually(is_quiet, 90 + 10 * rounds, 'quiet')
     made = [body['job'] for body in service.bodies()]
     assert len(made) == len(set(made)), 'an intention had two effects'

@@ -255,12 +255,32 @@ def test_a_key_where_the_probe_is_in_doubt(desk_of, upstream):
     assert upstream.seen(desk.find), 'the probe comes first'
 
 
+def test_the_history_says_what_was_asked_and_done(desk_of, upstream, gate):
+    # Shows that each line of the reconciler's begins with what it did; that one of a second sending
+    # says what the question before it had learned.
+    desk = desk_of('both')
+    service = Honouring()
+    service.faults = [drop()]
+    upstream.always(desk.path, service.behaviour)
+    upstream.always(desk.find, answer(500, works=False))
+    first = desk.post()
+    desk.wait(first)
+
+    def lines():
+        said = notes(gate.operation(first.operation, desk.account), 'reconciler')
+        return said if len(said) > 1 else None
+    sent, ended = eventually(lines)
+    assert sent.startswith('sent again under its downstream key after asking in vain: '), sent
+    assert ended == 'sent again: it was answered', ended
+
+
 def test_a_probe_that_finds_it_sends_nothing(desk_of, upstream):
-    # Shows that where asking tells, nothing is sent again.
+    # Shows that where asking tells, nothing is sent again, and that the history says so.
     desk = desk_of('both')
     desk.tell(THING)
-    desk.wait(desk.lose())
+    document = desk.wait(desk.lose())
     assert desk.sent() == 1
+    assert notes(document, 'reconciler')[-1].startswith('asked: it is there'), document
 
 
 def test_a_crowd_of_retries(desk, upstream):

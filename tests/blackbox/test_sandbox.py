@@ -71,6 +71,16 @@ def test_status_faults(sandbox):
     assert sandbox.kinds()['tickets'] == 1
 
 
+@pytest.mark.parametrize('method', ['GET', 'HEAD'])
+def test_a_header_is_no_fault_of_a_question(sandbox, method):
+    # Shows that a write's own fault does no harm to the question about it that carries its headers;
+    # that of a question is queued.
+    fault = [('Sandbox-Fault', 'status=503')]
+    assert sandbox.request(method, '/v1/tickets', headers=fault).status == 200
+    sandbox.request('PUT', '/faults', b'{"fault": "status=500", "method": "%s"}' % method.encode())
+    assert sandbox.request(method, '/v1/tickets', headers=fault).status == 500
+
+
 def test_delay(sandbox):
     # Shows that an answer can be late.
     import time

@@ -7,7 +7,8 @@ import pytest
 
 from harness.client import Closed
 from harness.gate import BINARY, config
-from harness.upstream import Hold, answer, hang, held
+from harness.rules import needed, ruled, said
+from harness.upstream import Hold, answer, drop, hang, held
 
 
 def refuses(gate):
@@ -106,6 +107,54 @@ def test_term_finishes_what_nobody_waits_for(start_gate, upstream, path, token):
     assert gate.wait_exit() == 0
     gate.restart()
     assert gate.post(path, token).outcome == 'replayed'
+
+
+QUESTION = {'get': '/v1/find?n={n}', 'found': {'status': 200, 'at': '/data/0', 'as': 201},
+            'absent': {'status': 200, 'empty': '/data'}, 'timeout': '20s'}
+
+
+def ends_soon(gate):
+    began = time.monotonic()
+    gate.terminate()
+    assert gate.wait_exit() == 0
+    assert time.monotonic() - began < 4
+
+
+def test_term_does_not_wait_for_a_probe(start_gate, upstream, token):
+    # Shows that a question which is not answered does not hold up the end, and is asked again by the
+    # next gate at once.
+    upstream.forget()
+    action = {'route': 'POST /v1/asked', 'fields': {'n': needed()},
+              'probe': {**QUESTION, 'settle': '100ms', 'every': '60s'}}
+    gate = start_gate(config=ruled(upstream, {'asked.create': action}))
+    upstream.plan('/v1/asked', drop())
+    upstream.always('/v1/find', hang())
+    lost = gate.post('/v1/asked', token, json={'n': 'n'})
+    assert lost.slug == 'outcome-unknown'
+    upstream.wait_seen('/v1/find')
+    ends_soon(gate)
+    upstream.always('/v1/find', said({'data': [{'id': 'a'}]}, works=False))
+    gate.restart()
+    gate.wait_state(lost.operation, 'completed')
+    assert upstream.effects('/v1/asked') == 1
+
+
+def test_term_does_not_wait_for_a_lookup(start_gate, upstream, token):
+    # Shows the same for what the dispatcher asks before it sends: its operation is sent by the next
+    # gate, once, and what was broken off was none of its tries.
+    upstream.forget()
+    action = {'route': 'POST /v1/looked', 'fields': {'n': needed()}, 'dispatch': 'outbox',
+              'unique': {'by': ['n']}, 'lookup': QUESTION}
+    gate = start_gate(config=ruled(upstream, {'looked.create': action}, outbox={'attempts': 1}))
+    upstream.always('/v1/find', hang())
+    queued = gate.post('/v1/looked', token, json={'n': 'n'})
+    assert queued.outcome == 'queued'
+    upstream.wait_seen('/v1/find')
+    ends_soon(gate)
+    upstream.always('/v1/find', said({'data': []}, works=False))
+    gate.restart()
+    document = gate.wait_state(queued.operation, 'completed')
+    assert (document['tries'], upstream.effects('/v1/looked')) == (1, 1)
 
 
 def test_hup_takes_a_new_configuration(start_gate, upstream, path, token):

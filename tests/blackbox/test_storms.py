@@ -375,6 +375,19 @@ def test_no_memory_at_all_places(start, machine, upstream, path, token):
         without_memory(gate, machine, upstream, f'{path}-{nth}', f'{token}-{nth}', nth)
 
 
+@needs_machine
+def test_no_memory_for_a_connection(start, machine):
+    # Shows that a connection for which there is no memory at first is served a moment later, and
+    # that those after it are.
+    gate = start()
+    for nth in range(1, 5):
+        machine.fail_allocation(nth)
+        all_at_once([lambda: gate.get('/v1/things', timeout=3)] * 4)
+        machine.disarm()
+        answers = all_at_once([lambda: gate.get('/v1/things', timeout=3)] * 12)
+        assert [a.status for a in answers if a] == [200] * 12, f'{nth}: {answers}'
+
+
 def test_two_gates_by_two_names(start_gate, upstream, path, token, tmp_path):
     # Shows that another name of the same directory is the same directory.
     first = start_gate(upstream)

@@ -159,6 +159,32 @@ def test_what_was_not_sent_still_holds_it(gate, upstream, tickets, token, accoun
     assert upstream.effects(tickets) == 1
 
 
+def test_what_was_not_sent_gives_way_to_another_wording(gate, upstream, tickets, token, account):
+    # Shows that one which was not sent, and which only its own caller would send, does not keep off
+    # for ever whoever comes with other words: those are sent, once, and the first is told so.
+    upstream.plan(tickets, answer(503, works=False))
+    first = open_ticket(gate, tickets, token, account, title='Disk full')
+    assert first.state == 'queued'
+    second = open_ticket(gate, tickets, token + '-2', account, title='The disk is full')
+    assert (second.outcome, second.status) == ('created', 201), second
+    again = open_ticket(gate, tickets, token, account, title='Disk full')
+    assert again.slug == 'operation-cancelled', again
+    assert 'identity' in gate.operation(first.operation, account)['reason']
+    assert_reused(open_ticket(gate, tickets, token + '-3', account, title='Disk full'), second)
+    assert upstream.effects(tickets) == 1
+
+
+def test_many_wordings_of_what_was_not_sent(gate, upstream, tickets, token, account):
+    # Shows that of a crowd in which each has its own words, at a service that takes nothing at first,
+    # one is the effect.
+    upstream.plan(tickets, *[answer(503, works=False)] * 10)
+    for round in range(3):
+        at_once(16, lambda n: open_ticket(gate, tickets, f'{token}-{round}-{n}', account, title=f'{n}', wait=5))
+    last = open_ticket(gate, tickets, f'{token}-last', account, title='last')
+    assert last.status == 201 and last.outcome in ('created', 'reused'), last
+    assert upstream.effects(tickets) == 1
+
+
 def test_unknown_holds_it(gate, upstream, tickets, token, account):
     # Shows that while nobody knows what became of the first, a second token is told just that.
     upstream.plan(tickets, drop())

@@ -144,7 +144,7 @@ static enum inquiry_verdict judge(struct str at, bool has_empty, bool is_absent_
 {
 	struct rule_inquiry inquiry = {
 		.found_at = at, .absent_empty = STR("/data"), .has_absent_empty = has_empty};
-	struct json_value *value = NULL;
+	const struct json_value *value = NULL;
 	enum inquiry_verdict verdict;
 	const char *why = NULL;
 	struct str found;

@@ -73,7 +73,8 @@ struct store_command *ruled_outbox(struct store_command *claim)
 						.headers = STR("Content-Type: text/plain\r\n"),
 						.body = STR("hello"),
 						.has_body = true,
-						.lookup = STR("/v1/tickets?title=hello")};
+						.lookup = STR("/v1/tickets?title=hello"),
+						.key_place = STR("header X-Key")};
 	return claim;
 }
 

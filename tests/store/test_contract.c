@@ -301,6 +301,65 @@ static void moves_by_a_person(void **state)
 	assert_int_equal(move->operation.expires_ms, world->now_ms + DAY_MS);
 }
 
+/* Settled unknown, and by a person put back into the queue for reasons of its own; then sent. */
+static struct store_command *sent_after_all(struct world *world, enum operation_event event,
+					    struct str reason)
+{
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a'), *move, *settle;
+
+	world_do(world, claim);
+	world_do(world, world_settle(world, &claim->operation, EVENT_LOST_SIGHT));
+	move = world_command(world, STORE_MOVE);
+	move->operation.id = claim->operation.id;
+	move->operation.reference = STR("T-7");
+	move->operation.resource = STR("/v1/tickets/7");
+	move->operation.reason = STR("not there");
+	move->operation.decided_by = STR("olga");
+	move->event = EVENT_FOUND_NOT_DONE;
+	move->any_epoch = true;
+	assert_int_equal(world_do(world, move), 0);
+	claim = world_claim(world, "acme", "t1", 'a');
+	claim->may_pick_up = true;
+	assert_int_equal(world_do(world, claim), 0);
+	assert_true(claim->did_pick_up);
+	settle = world_settle(world, &claim->operation, event);
+	settle->operation.reason = reason;
+	assert_int_equal(world_do(world, settle), 0);
+	return world_find_token(world, "acme", "t1");
+}
+
+/* Why it once was put back, and by whom, is no longer true of one that was sent and answered. */
+static void an_answer_says_anew_why_and_by_whom(void **state)
+{
+	struct store_command *find = sent_after_all(world_of(state), EVENT_SUCCEEDED, STR(""));
+
+	assert_int_equal(find->operation.state, STATE_COMPLETED);
+	assert_str(find->operation.reason, "");
+	assert_str(find->operation.decided_by, "");
+	assert_str(find->operation.reference, "T-7");
+	assert_str(find->operation.resource, "/v1/tickets/7");
+}
+
+static void lost_sight_says_anew_why_and_by_whom(void **state)
+{
+	struct store_command *find =
+		sent_after_all(world_of(state), EVENT_LOST_SIGHT, STR("no answer in time"));
+
+	assert_int_equal(find->operation.state, STATE_UNKNOWN);
+	assert_str(find->operation.reason, "no answer in time");
+	assert_str(find->operation.decided_by, "");
+}
+
+/* That a sending did not arrive decides nothing: why it is queued is what it was. */
+static void what_was_not_sent_keeps_its_reason(void **state)
+{
+	struct store_command *find = sent_after_all(world_of(state), EVENT_NOT_SENT, STR(""));
+
+	assert_int_equal(find->operation.state, STATE_QUEUED);
+	assert_str(find->operation.reason, "not there");
+	assert_str(find->operation.decided_by, "olga");
+}
+
 static void sent_again_is_a_new_epoch(void **state)
 {
 	struct world *world = world_of(state);
@@ -315,86 +374,6 @@ static void sent_again_is_a_new_epoch(void **state)
 	assert_int_equal(world_do(world, move), 0);
 	assert_int_equal(move->operation.state, STATE_RUNNING);
 	assert_int_equal(move->operation.epoch, 2);
-}
-
-static struct store_command *list(struct world *world, size_t limit)
-{
-	struct store_command *command = world_command(world, STORE_LIST);
-
-	command->limit = limit;
-	return command;
-}
-
-static void pages_follow_one_another(void **state)
-{
-	struct world *world = world_of(state);
-	struct operation_id before = {0};
-	struct store_command *page;
-	char token[16];
-	int seen = 0;
-
-	for (int i = 0; i < 25; i++) {
-		snprintf(token, sizeof(token), "t%d", i);
-		world_completed(world, i % 5 ? "acme" : "globex", token);
-	}
-	for (int pages = 0; pages < 10; pages++) {
-		page = list(world, 6);
-		page->filter_account = STR("acme");
-		page->before = before;
-		assert_int_equal(world_do(world, page), 0);
-		for (size_t i = 0; i < page->found_count; i++) {
-			while ((24 - seen) % 5 == 0)
-				seen++;
-			snprintf(token, sizeof(token), "t%d", 24 - seen++);
-			assert_str(page->found[i].token, token);
-			assert_str(page->found[i].account, "acme");
-		}
-		if (!page->has_more)
-			break;
-		before = page->next_before;
-	}
-	assert_int_equal(seen, 24); /* the last one is globex's */
-}
-
-static void lists_are_filtered(void **state)
-{
-	struct world *world = world_of(state);
-	struct store_command *claim = world_claim(world, "acme", "open", 'a'), *page;
-
-	claim->attempt.task = STR("nightly");
-	world_completed(world, "acme", "t1");
-	assert_int_equal(world_do(world, claim), 0);
-	page = list(world, 10);
-	page->filter_state = STATE_RUNNING;
-	assert_int_equal(world_do(world, page), 0);
-	assert_int_equal(page->found_count, 1);
-	assert_str(page->found[0].token, "open");
-	page = list(world, 10);
-	page->filter_state = STATE_COMPLETED;
-	world_do(world, page);
-	assert_int_equal(page->found_count, 1);
-	assert_str(page->found[0].token, "t1");
-	assert_int_equal(page->found[0].attempts, 1);
-
-	world_do(world, world_settle(world, &claim->operation, EVENT_LOST_SIGHT));
-	page = list(world, 10);
-	page->filter_task = STR("nightly");
-	world_do(world, page);
-	assert_int_equal(page->found_count, 1);
-	assert_str(page->found[0].token, "open");
-	page->filter_account = STR("globex");
-	world_do(world, page);
-	assert_int_equal(page->found_count, 0);
-	assert_false(page->has_more);
-
-	page = list(world, 10);
-	page->filter_account = STR("acme");
-	page->filter_token = STR("t1");
-	world_do(world, page);
-	assert_int_equal(page->found_count, 1);
-	page->filter_state = STATE_RUNNING;
-	world_do(world, page);
-	assert_int_equal(page->found_count, 0);
 }
 
 static void counts_by_state(void **state)
@@ -689,9 +668,10 @@ int main(void)
 		WORLD_BOTH(settle_starts_the_retention),
 		WORLD_BOTH(answer_too_large_keeps_its_facts),
 		WORLD_BOTH(moves_by_a_person),
+		WORLD_BOTH(an_answer_says_anew_why_and_by_whom),
+		WORLD_BOTH(lost_sight_says_anew_why_and_by_whom),
+		WORLD_BOTH(what_was_not_sent_keeps_its_reason),
 		WORLD_BOTH(sent_again_is_a_new_epoch),
-		WORLD_BOTH(pages_follow_one_another),
-		WORLD_BOTH(lists_are_filtered),
 		WORLD_BOTH(counts_by_state),
 		WORLD_BOTH(expired_is_refused_before_and_after_the_purge),
 		WORLD_BOTH(without_tombstones_the_token_is_free),

@@ -15,6 +15,7 @@ static void assert_request(const struct store_request *request)
 	assert_str(request->body, "hello");
 	assert_true(request->has_body);
 	assert_str(request->lookup, "/v1/tickets?title=hello");
+	assert_str(request->key_place, "header X-Key");
 }
 
 /* Queued in one transaction with its request, and due at once; taken, it is running. */
@@ -158,7 +159,64 @@ static void not_sent_is_due_again(void **state)
 	}
 }
 
-/* A caller's own one that was not sent is not the gate's to see to, whatever the time it says. */
+/* A turn that came while the clock was ahead is still there when it has been set right. */
+static void a_turn_outlives_a_wrong_clock(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+
+	ruled_done(world, ruled_queue(ruled_claim(world, "w"), 'x'));
+	world->now_ms += DAY_MS;
+	ruled_settled(world, &holder, EVENT_SUCCEEDED);
+	world->now_ms -= DAY_MS;
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 1);
+}
+
+/* Put back before anything was sent, a pick-up is no try; in doubt or not, and on top of
+ * real ones.
+ */
+static void what_was_never_sent_is_no_try(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	struct store_operation taken = ruled_taken(world, 10)->errands[0].operation;
+	struct store_command *back;
+
+	ruled_settled(world, &taken, EVENT_NOT_SENT);
+	for (int i = 0; i < 3; i++) {
+		taken = ruled_taken(world, 10)->errands[0].operation;
+		assert_int_equal(taken.tries, 2);
+		back = world_settle(world, &taken, EVENT_NOT_SENT);
+		back->is_untried = true;
+		back->next_ms = world->now_ms;
+		assert_int_equal(world_do(world, back), 0);
+		assert_int_equal(ruled_found(world, &first)->operation.tries, 1);
+	}
+}
+
+/* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
+static void a_clock_that_is_set_back(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation sent;
+	struct store_command *take;
+
+	ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	sent = ruled_taken(world, 10)->errands[0].operation;
+	ruled_settled_until(world, &sent, EVENT_NOT_SENT, 500);
+	world->now_ms -= 1000;
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 0);
+	world->now_ms -= 365 * (int64_t)DAY_MS;
+	take = ruled_taken(world, 10);
+	assert_int_equal(take->errand_count, 1);
+	assert_same_id(&take->errands[0].operation.id, &sent.id);
+	ruled_settled_until(world, &take->errands[0].operation, EVENT_NOT_SENT, 500);
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 0);
+	assert_int_equal(ruled_taken(world, 10)->due_ms, world->now_ms + 500);
+}
+
+/* A caller's own one that was not sent is not the gate's to see to, whatever the time it
+ * says. */
 static void callers_own_is_never_due(void **state)
 {
 	struct world *world = world_of(state);
@@ -258,7 +316,38 @@ static void requests_are_kept_as_they_came(void **state)
 	assert_int_equal(ruled_found(world, &claim->operation)->request.method.len, 0);
 }
 
-/* An unknown one that is due is handed out, stays unknown, and is due when that has been said. */
+/* What is kept is what is sent: who picks it up may bring the same command in other bytes.
+ */
+static void a_request_is_kept_as_it_is_sent(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *first = ruled_claim(world, "t1"), *again;
+
+	first->request = (struct store_request){.method = STR("POST"),
+						.target = STR("/v1/x"),
+						.body = STR("one"),
+						.has_body = true,
+						.key_place = STR("header A")};
+	ruled_done(world, first);
+	ruled_settled(world, &first->operation, EVENT_NOT_SENT);
+	again = ruled_claim(world, "t1");
+	again->may_pick_up = true;
+	again->request = first->request;
+	again->request.body = STR("two");
+	again->request.key_place = STR("field b");
+	assert_int_equal(world_do(world, again), 0);
+	assert_true(again->did_pick_up);
+	assert_str(ruled_found(world, &first->operation)->request.body, "two");
+	assert_str(ruled_found(world, &first->operation)->request.key_place, "field b");
+	ruled_settled(world, &again->operation, EVENT_NOT_SENT);
+	again = ruled_claim(world, "t1");
+	again->may_pick_up = true;
+	assert_int_equal(world_do(world, again), 0);
+	assert_int_equal(ruled_found(world, &first->operation)->request.method.len, 0);
+}
+
+/* An unknown one that is due is handed out, stays unknown, and is due when that has been
+ * said. */
 static void unknown_is_due_as_it_was_said(void **state)
 {
 	struct world *world = world_of(state);
@@ -351,7 +440,8 @@ static void given_up_is_never_due(void **state)
 	assert_int_equal(ruled_found(world, &first)->operation.due_ms, 0);
 }
 
-/* What is known is not postponed, nor what somebody has picked up since: that could bury it. */
+/* What is known is not postponed, nor what somebody has picked up since: that could bury
+ * it. */
 static void only_its_own_is_postponed(void **state)
 {
 	struct world *world = world_of(state);
@@ -415,7 +505,8 @@ static void found_not_done_is_sent_anew(void **state)
 	assert_request(&take->errands[0].request);
 }
 
-/* Sent again under its key: the count of tries goes on, and the first sending is remembered. */
+/* Sent again under its key: the count of tries goes on, and the first sending is
+ * remembered. */
 static void sent_again_remembers_its_first_sending(void **state)
 {
 	struct world *world = world_of(state);
@@ -530,7 +621,8 @@ static void a_full_arena_takes_nothing(void **state)
 	assert_true(refusals > 10);
 }
 
-/* The process dies: what waited waits, with its request, and what was sent is to be found out. */
+/* The process dies: what waited waits, with its request, and what was sent is to be found
+ * out. */
 static void errands_survive_a_restart(void **state)
 {
 	struct world *world = world_of(state);
@@ -565,11 +657,15 @@ int main(void)
 		WORLD_BOTH(errands_are_their_upstreams),
 		WORLD_BOTH(taking_is_bounded_and_in_order),
 		WORLD_BOTH(not_sent_is_due_again),
+		WORLD_BOTH(what_was_never_sent_is_no_try),
+		WORLD_BOTH(a_clock_that_is_set_back),
+		WORLD_BOTH(a_turn_outlives_a_wrong_clock),
 		WORLD_BOTH(callers_own_is_never_due),
 		WORLD_BOTH(nobody_picks_up_the_dispatchers),
 		WORLD_BOTH(waiting_is_bounded),
 		WORLD_BOTH(requests_are_kept_until_the_end),
 		WORLD_BOTH(requests_are_kept_as_they_came),
+		WORLD_BOTH(a_request_is_kept_as_it_is_sent),
 		WORLD_BOTH(unknown_is_due_as_it_was_said),
 		WORLD_BOTH(what_is_handed_out_is_leased),
 		WORLD_BOTH(given_up_is_never_due),

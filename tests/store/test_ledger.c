@@ -70,6 +70,33 @@ static void open_again_has_everything(void **state)
 	world_close(&world);
 }
 
+/* A decision that was sent upon is not what made it unknown again. */
+static void an_interruption_is_nobodys_decision(void **state)
+{
+	static struct world world;
+	struct store_command *claim, *move;
+
+	assert_int_equal(world_open(&world, directory), 0);
+	claim = world_claim(&world, "acme", "t1", 'a');
+	world_do(&world, claim);
+	world_do(&world, world_settle(&world, &claim->operation, EVENT_LOST_SIGHT));
+	move = world_command(&world, STORE_MOVE);
+	move->operation.id = claim->operation.id;
+	move->operation.decided_by = STR("olga");
+	move->event = EVENT_FOUND_NOT_DONE;
+	move->any_epoch = true;
+	assert_int_equal(world_do(&world, move), 0);
+	claim = world_claim(&world, "acme", "t1", 'a');
+	claim->may_pick_up = true;
+	assert_int_equal(world_do(&world, claim), 0);
+	world_close(&world);
+
+	assert_int_equal(world_open(&world, directory), 0);
+	assert_int_equal(world.interrupted, 1);
+	assert_str(find(&world, "t1")->operation.decided_by, "");
+	world_close(&world);
+}
+
 /* What was under way ends with the sweep; what had ended before is as it was. */
 static void interrupted_attempts_are_unknown(void **state)
 {
@@ -646,6 +673,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		ROW(open_again_has_everything),
+		ROW(an_interruption_is_nobodys_decision),
 		ROW(interrupted_attempts_are_unknown),
 		ROW(purge_leaves_the_token_of_a_newer_claim),
 		ROW(files_are_private),

@@ -289,6 +289,8 @@ static void moved_version_cancels_who_waits(void **state)
 	second = ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, "w2"), 'x'), 1));
 	ruled_settled(world, &holder, EVENT_SUCCEEDED);
 	take = ruled_taken(world, 10);
+	assert_int_equal(take->cancelled_count, 1);
+	assert_same_id(&take->cancelled[0], &first.id);
 	for (int i = 0; take->errand_count == 0 && i < 2; i++)
 		take = ruled_taken(world, 10); /* it may come with the next take */
 	assert_int_equal(take->errand_count, 1);
@@ -298,6 +300,33 @@ static void moved_version_cancels_who_waits(void **state)
 	assert_true(find->operation.reason.len > 0);
 	assert_int_equal(find->operation.attempts, 1);
 	assert_int_equal(find->operation.expires_ms, world->now_ms + DAY_MS);
+}
+
+/* However long the line of those whose version has moved, the end of it gets its turn. */
+static void many_whose_version_moved(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation last;
+	struct store_command *take;
+	size_t cancelled = 0;
+	char token[16];
+
+	for (int i = 0; i < 150; i++) {
+		snprintf(token, sizeof(token), "w%d", i);
+		ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, token), 'x'), 0));
+	}
+	last = ruled_done(world, ruled_version(ruled_queue(ruled_claim(world, "last"), 'x'), 1));
+	ruled_settled(world, &holder, EVENT_SUCCEEDED);
+	for (int i = 0; i < 150; i++) {
+		take = ruled_taken(world, 10);
+		cancelled += take->cancelled_count;
+		if (take->errand_count)
+			break;
+		assert_int_equal(take->due_ms, world->now_ms);
+	}
+	assert_int_equal(cancelled, 150);
+	assert_same_id(&take->errands[0].operation.id, &last.id);
 }
 
 static struct store_command *force(struct world *world, const struct store_operation *operation)
@@ -389,6 +418,25 @@ static void nothing_is_sent_again_beside_a_holder(void **state)
 	assert_true(ruled_found(world, &next)->view.holds_lock);
 }
 
+/* It lost its lock, and somebody had it since: sent again it would undo what that one did. */
+static void nothing_is_sent_again_after_a_successor(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first = ruled_done(world, ruled_lock(ruled_claim(world, "h"), 'x'));
+	struct store_operation next;
+	struct store_command *move = world_command(world, STORE_MOVE);
+
+	ruled_settled(world, &first, EVENT_LOST_SIGHT);
+	assert_int_equal(force(world, &first)->result, 0);
+	next = ruled_done(world, ruled_lock(ruled_claim(world, "n"), 'x'));
+	ruled_settled(world, &next, EVENT_SUCCEEDED);
+	move->operation.id = first.id;
+	move->any_epoch = true;
+	move->event = EVENT_RESENT;
+	assert_int_equal(world_do(world, move), STORE_LOCKED);
+	assert_int_equal(ruled_found(world, &first)->operation.state, STATE_UNKNOWN);
+}
+
 /* Whoever moves a queued one to running by hand would pass its lock. */
 static void nothing_is_moved_past_its_lock(void **state)
 {
@@ -454,7 +502,7 @@ static struct store_command *locks(struct world *world, size_t limit, const char
 {
 	struct store_command *command = world_command(world, STORE_LOCKS);
 
-	command->lock_count = limit;
+	command->limit = limit;
 	command->filter_account = str_from(account);
 	assert_int_equal(world_do(world, command), 0);
 	return command;
@@ -490,7 +538,10 @@ static void locks_are_listed(void **state)
 	assert_same_id(&list->locks[0].waiters[1], &waiting[1].id);
 	assert_false(list->locks[1].is_held);
 	assert_int_equal(list->locks[1].waiting, 1);
-	assert_int_equal(locks(world, 1, "")->lock_count, 1);
+	assert_false(list->has_more);
+	list = locks(world, 1, "");
+	assert_int_equal(list->lock_count, 1);
+	assert_true(list->has_more);
 	assert_int_equal(locks(world, 10, "acme")->lock_count, 2);
 	assert_int_equal(locks(world, 10, "globex")->lock_count, 0);
 }
@@ -553,11 +604,13 @@ int main(void)
 		WORLD_BOTH(cancelled_one_leaves_the_line),
 		WORLD_BOTH(past_version_does_not_wait),
 		WORLD_BOTH(moved_version_cancels_who_waits),
+		WORLD_BOTH(many_whose_version_moved),
 		WORLD_BOTH(lock_is_taken_away_by_force),
 		WORLD_BOTH(who_lost_the_lock_frees_it_for_nobody),
 		WORLD_BOTH(sent_again_under_its_lock),
 		WORLD_BOTH(sent_again_takes_the_lock_back),
 		WORLD_BOTH(nothing_is_sent_again_beside_a_holder),
+		WORLD_BOTH(nothing_is_sent_again_after_a_successor),
 		WORLD_BOTH(nothing_is_moved_past_its_lock),
 		WORLD_BOTH(success_counts_without_the_lock),
 		WORLD_BOTH(only_a_holder_loses_its_lock),

@@ -379,6 +379,7 @@ static void change(struct model *model, struct thing *thing, struct store_comman
 	thing->due_ms = next == STATE_UNKNOWN || waits(thing) ? command->next_ms : 0;
 	if (event == EVENT_LOST_SIGHT || event == EVENT_FOUND_NOT_DONE)
 		thing->tries = 0;
+	thing->tries -= command->is_untried;
 	if (next == STATE_COMPLETED && thing->opens >= 0 && !model->budgets[thing->opens].is_open) {
 		model->budgets[thing->opens].is_open = true;
 		model->budgets[thing->opens].total = thing->opens_amount;
@@ -391,6 +392,7 @@ static void step_settle(struct model *model)
 		EVENT_SUCCEEDED, EVENT_SUCCEEDED, EVENT_REFUSED, EVENT_NOT_SENT, EVENT_LOST_SIGHT};
 	struct thing *thing = any_in(model, STATE_RUNNING);
 	enum operation_event event = events[pick(model, 5)];
+	struct store_command *settle;
 	struct store_operation old;
 
 	if (!thing)
@@ -399,7 +401,9 @@ static void step_settle(struct model *model)
 	snprintf(model->what, sizeof(model->what), "an old epoch settles");
 	expect(model, world_do(model->world, world_settle(model->world, &old, event)) == STORE_LOST,
 	       "the answer");
-	change(model, thing, world_settle(model->world, &old, event), event);
+	settle = world_settle(model->world, &old, event);
+	settle->is_untried = event == EVENT_NOT_SENT && happens(model, 30);
+	change(model, thing, settle, event);
 }
 
 static void step_find_out(struct model *model)
@@ -423,7 +427,7 @@ static void step_cancel(struct model *model)
 
 static void step_release(struct model *model)
 {
-	enum operation_state state = STATE_QUEUED + pick(model, 3);
+	enum operation_state state = (enum operation_state)(STATE_QUEUED + pick(model, 3));
 	struct thing *thing = any_in(model, state);
 	struct store_command *release = world_command(model->world, STORE_RELEASE);
 	bool holds;
@@ -606,7 +610,7 @@ static void check_locks(struct model *model)
 	struct store_command *list = world_command(model->world, STORE_LOCKS);
 	size_t wanted = 0;
 
-	list->lock_count = 10;
+	list->limit = 10;
 	expect(model, world_do(model->world, list) == 0, "a list of locks");
 	for (int lock = 0; lock < LOCKS; lock++)
 		wanted += before(model, lock) >= 0;

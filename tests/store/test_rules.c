@@ -131,6 +131,35 @@ static void a_wrong_clock_frees_no_identity(void **state)
 			 STORE_REUSED);
 }
 
+/* What succeeded is kept for the time of its identity, though the settings have changed since its
+ * claim; whoever settles it. */
+static void a_success_is_kept_as_long_as_its_claim_said(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation first =
+		ruled_done(world, ruled_unique(ruled_claim(world, "t1"), 'i'));
+	struct store_operation second =
+		ruled_done(world, ruled_unique(ruled_claim(world, "t2"), 'j'));
+	struct store_command *settle = world_settle(world, &first, EVENT_SUCCEEDED);
+	struct store_command *move = world_command(world, STORE_MOVE);
+
+	settle->retention_ms = 1000;
+	assert_int_equal(world_do(world, settle), 0);
+	assert_int_equal(settle->operation.expires_ms, world->now_ms + RULED_FOR_MS);
+	ruled_settled(world, &second, EVENT_LOST_SIGHT);
+	move->operation.id = second.id;
+	move->any_epoch = true;
+	move->event = EVENT_FOUND_DONE;
+	move->retention_ms = 1000;
+	assert_int_equal(world_do(world, move), 0);
+	world->now_ms += 2000;
+	assert_int_equal(world_do(world, world_command(world, STORE_PURGE)), 0);
+	assert_int_equal(world_do(world, ruled_unique(ruled_claim(world, "t3"), 'i')),
+			 STORE_REUSED);
+	assert_int_equal(world_do(world, ruled_unique(ruled_claim(world, "t4"), 'j')),
+			 STORE_REUSED);
+}
+
 /* Only what succeeded is kept for the time of its identity. */
 static void failures_have_the_plain_retention(void **state)
 {
@@ -434,6 +463,7 @@ int main(void)
 		WORLD_BOTH(unknown_keeps_the_identity),
 		WORLD_BOTH(identity_ends_with_its_time),
 		WORLD_BOTH(a_wrong_clock_frees_no_identity),
+		WORLD_BOTH(a_success_is_kept_as_long_as_its_claim_said),
 		WORLD_BOTH(failures_have_the_plain_retention),
 		WORLD_BOTH(budget_is_spent_to_its_end),
 		WORLD_BOTH(one_batch_does_not_overspend),

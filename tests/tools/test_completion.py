@@ -34,6 +34,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
         self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'audit', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
+        self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
         self.assertEqual(complete('help', 'op', 're'), ['resolve', 'release'])
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])

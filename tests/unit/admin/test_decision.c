@@ -69,7 +69,8 @@ static void decide(struct desk *desk, enum decision_kind kind, const char *text)
 	struct decision decision = {0};
 
 	assert_null(read_text(desk, kind, text, &decision));
-	decision_command(&decision, &desk->settings, &desk->found, NOW_MS, &desk->command);
+	decision_command(&decision, &desk->settings, &desk->found, NOW_MS, &desk->mem,
+			 &desk->command);
 	assert_memory_equal(&desk->command.operation.id, &desk->found.operation.id,
 			    sizeof(struct operation_id));
 }
@@ -113,6 +114,11 @@ static void a_flag_is_true_or_false(void **state)
 		"{\"why\":\"seen\",\"happened\":\"false\"}",
 		"{\"why\":\"seen\",\"happened\":false,\"retry\":0}",
 		"{\"why\":\"seen\",\"happened\":false,\"retry\":null}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":\"1\"}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":-1}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":1.5}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":4294967296}",
+		"{\"why\":\"seen\",\"happened\":false,\"epoch\":null}",
 	};
 	struct decision decision;
 
@@ -130,6 +136,45 @@ static void a_move_says_who_and_why(void **state)
 	assert_true(desk->command.any_epoch);
 	assert_true(str_equal(desk->command.operation.reason, STR("not wanted")));
 	assert_true(str_equal(desk->command.operation.decided_by, STR("operator")));
+}
+
+static void assert_history(const struct desk *desk, enum outcome outcome, const char *note)
+{
+	const struct store_attempt *attempt = &desk->command.attempt;
+
+	assert_int_equal(attempt->by, ACTOR_OPERATOR);
+	assert_int_equal(attempt->outcome, outcome);
+	assert_int_equal(attempt->at_ms, NOW_MS);
+	assert_int_equal(attempt->delivered, -1);
+	assert_true(str_equal(attempt->note, str_from(note)));
+}
+
+static void a_move_is_told_in_the_history(void **state)
+{
+	struct desk *desk = *state;
+
+	decide(desk, DECISION_CANCEL, "{\"why\":\"not wanted\"}");
+	assert_history(desk, OUTCOME_REFUSED, "cancelled; not wanted");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":true}");
+	assert_history(desk, OUTCOME_CREATED, "resolved: it happened; seen");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"gone\",\"happened\":false}");
+	assert_history(desk, OUTCOME_NOT_SENT, "resolved: it did not happen; gone");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"gone\",\"happened\":false,\"retry\":false}");
+	assert_history(desk, OUTCOME_REFUSED,
+		       "resolved: it did not happen, and is not to be sent again; gone");
+}
+
+/* A history without room for the words has the reason still. */
+static void a_note_without_room_is_the_reason(void **state)
+{
+	struct desk *desk = *state;
+	struct decision decision = {.kind = DECISION_CANCEL, .why = STR("not wanted")};
+	struct arena none;
+
+	arena_init(&none, 1);
+	decision_command(&decision, &desk->settings, &desk->found, NOW_MS, &none, &desk->command);
+	assert_history(desk, OUTCOME_REFUSED, "not wanted");
+	arena_fini(&none);
 }
 
 static void what_happened_is_three_events(void **state)
@@ -224,7 +269,8 @@ static void a_release_is_told_in_the_history(void **state)
 	assert_int_equal(desk->command.attempt.outcome, OUTCOME_UNKNOWN);
 	assert_int_equal(desk->command.attempt.at_ms, NOW_MS);
 	assert_int_equal(desk->command.attempt.delivered, -1);
-	assert_true(str_equal(desk->command.attempt.note, STR("the host is gone")));
+	assert_true(
+		str_equal(desk->command.attempt.note, STR("released its lock; the host is gone")));
 	desk->found.operation.state = STATE_RUNNING;
 	decide(desk, DECISION_RELEASE, "{\"why\":\"the host is gone\"}");
 	assert_int_equal(desk->command.attempt.outcome, OUTCOME_RUNNING);
@@ -238,6 +284,8 @@ int main(void)
 		TEST(every_decision_needs_a_reason),
 		TEST(a_flag_is_true_or_false),
 		TEST(a_move_says_who_and_why),
+		TEST(a_move_is_told_in_the_history),
+		TEST(a_note_without_room_is_the_reason),
 		TEST(what_happened_is_three_events),
 		TEST(what_did_not_happen_is_due_at_once),
 		TEST(a_reference_opens_the_budget),

@@ -18,12 +18,12 @@
 static const char *vectors_file;
 
 struct fixture {
-	struct json_value *vectors;
+	const struct json_value *vectors;
 	struct entry_key key;
 	struct buf out; /* the second entry of the vectors */
 };
 
-static struct json_value *entry_at(struct fixture *fixture, unsigned index)
+static const struct json_value *entry_at(struct fixture *fixture, unsigned index)
 {
 	char pointer[32];
 
@@ -31,7 +31,7 @@ static struct json_value *entry_at(struct fixture *fixture, unsigned index)
 	return json_at(fixture->vectors, str_from(pointer));
 }
 
-static struct entry describe(struct json_value *value)
+static struct entry describe(const struct json_value *value)
 {
 	struct entry entry = {
 		.type = (enum entry_type)vectors_number(value, "/type"),
@@ -83,7 +83,7 @@ static void test_the_vectors(void **state)
 
 	tip_init(&tip);
 	for (unsigned i = 0; i < 2; i++) {
-		struct json_value *value = entry_at(fixture, i);
+		const struct json_value *value = entry_at(fixture, i);
 		struct entry entry = describe(value);
 		struct tip_entry next = {.type = entry.type,
 					 .epoch = entry.epoch,
@@ -105,7 +105,7 @@ static void test_reading_the_vectors(void **state)
 {
 	struct fixture *fixture = *state;
 	struct str bytes = buf_str(&fixture->out);
-	struct json_value *value = entry_at(fixture, 1);
+	const struct json_value *value = entry_at(fixture, 1);
 	struct entry entry, want = describe(value);
 	const char *why;
 	struct buf text;

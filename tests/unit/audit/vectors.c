@@ -52,21 +52,22 @@ struct json_value *vectors_read(const char *file_name)
 	return whole;
 }
 
-static struct json_value *find(struct json_value *value, const char *pointer, enum json_type type)
+static const struct json_value *find(const struct json_value *value, const char *pointer,
+				     enum json_type type)
 {
-	struct json_value *found = json_at(value, str_from(pointer));
+	const struct json_value *found = json_at(value, str_from(pointer));
 
 	if (!found || found->type != type)
 		fail_msg("%s is not there", pointer);
 	return found;
 }
 
-struct str vectors_text(struct json_value *value, const char *pointer)
+struct str vectors_text(const struct json_value *value, const char *pointer)
 {
 	return find(value, pointer, JSON_STRING)->string;
 }
 
-struct str vectors_bytes(struct json_value *value, const char *pointer)
+struct str vectors_bytes(const struct json_value *value, const char *pointer)
 {
 	struct str text = vectors_text(value, pointer);
 	char *bytes = keep(text.len / 2 + 1);
@@ -76,7 +77,7 @@ struct str vectors_bytes(struct json_value *value, const char *pointer)
 	return str_of(bytes, text.len / 2);
 }
 
-uint64_t vectors_number(struct json_value *value, const char *pointer)
+uint64_t vectors_number(const struct json_value *value, const char *pointer)
 {
 	int64_t number;
 

@@ -9,12 +9,12 @@
 struct json_value *vectors_read(const char *file_name);
 
 /* A string by its pointer; the test fails when it is not there. */
-struct str vectors_text(struct json_value *value, const char *pointer);
+struct str vectors_text(const struct json_value *value, const char *pointer);
 
 /* Its bytes, where it is hexadecimal, in memory that is kept. */
-struct str vectors_bytes(struct json_value *value, const char *pointer);
+struct str vectors_bytes(const struct json_value *value, const char *pointer);
 
-uint64_t vectors_number(struct json_value *value, const char *pointer);
+uint64_t vectors_number(const struct json_value *value, const char *pointer);
 
 /* A tree that forgets nothing: every node that is whole. */
 enum { KEPT_MAX = 600, KEPT_LEVELS = 10 };

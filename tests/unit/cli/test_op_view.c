@@ -173,11 +173,30 @@ static void the_time_line_says_whose_doing_it_was(void **state)
 		     "\"note\":null},"
 		     "{\"at\":\"2\",\"outcome\":\"not_sent\",\"by\":\"dispatcher\"},"
 		     "{\"at\":\"3\",\"outcome\":\"unknown\",\"by\":\"operator\","
-		     "\"note\":\"the host\\nis gone\"}]}",
+		     "\"note\":\"released its lock; the host\\nis gone\"},"
+		     "{\"at\":\"4\",\"outcome\":\"created\",\"by\":\"operator\","
+		     "\"note\":\"resolved: it happened; seen\"},"
+		     "{\"at\":\"5\",\"outcome\":\"refused\",\"by\":\"operator\","
+		     "\"note\":null}]}",
 		     "\nTime line\n"
 		     "  1  attempt: running\n"
 		     "  2  dispatcher: not_sent\n"
-		     "  3  operator: took its lock away  (the host\\nis gone)\n");
+		     "  3  operator: released its lock; the host\\nis gone\n"
+		     "  4  operator: resolved: it happened; seen\n"
+		     "  5  operator: refused\n");
+}
+
+/* `forever` is a time a thousand years from now, which nobody reads as that. */
+static void forever_is_shown_as_never(void **state)
+{
+	assert_shown("{\"expires\":\"3026-11-02T10:00:00.000Z\","
+		     "\"rules\":{\"unique\":{\"until\":\"3026-11-02T10:00:00.000Z\"}}}",
+		     "Expires      never\n"
+		     "Unique until forever\n"
+		     "\nTime line\n");
+	assert_shown("{\"expires\":\"2126-11-02T10:00:00.000Z\"}",
+		     "Expires      2126-11-02T10:00:00.000Z\n"
+		     "\nTime line\n");
 }
 
 static void a_strange_answer_is_shown_all_the_same(void **state)
@@ -207,6 +226,7 @@ int main(void)
 		cmocka_unit_test(a_budget_is_in_the_currencys_units),
 		cmocka_unit_test(an_amount_in_words_is_taken_as_it_is),
 		cmocka_unit_test(the_time_line_says_whose_doing_it_was),
+		cmocka_unit_test(forever_is_shown_as_never),
 		cmocka_unit_test(a_strange_answer_is_shown_all_the_same),
 	};
 

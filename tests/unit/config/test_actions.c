@@ -215,6 +215,8 @@ static const struct {
 	 "is no object", "type object"},
 	{"    token: {from: body, pointer: /b}\n    fields: {b: {type: integer}}", 4, 34,
 	 "is no string", NULL},
+	{"    token: {from: body, pointer: /b~1c}\n    fields: {b/c: {type: integer}}", 4, 34,
+	 "is no string", NULL},
 	{"    token: {from: body, pointer: /b}\n    fields: {b: {type: string, secret: true}}", 4,
 	 34, "secret", NULL},
 	{"    token: {from: body, pointer: /b/c}\n    fields: {b: {type: object, secret: true}}", 4,

@@ -188,6 +188,8 @@ static const struct {
 	 "id leads to a field that is not declared", "lead it to a string"},
 	{"{route: POST /a, fields: {b: {type: integer}}, inbox: {secrets: [a], id: /b}}", 79,
 	 "is no string", NULL},
+	{"{route: POST /a, fields: {b/c: {type: integer}}, inbox: {secrets: [a], id: /b~1c}}", 81,
+	 "is no string", NULL},
 	{"{route: POST /a, fields: {b: {type: string, secret: true}}, inbox: {secrets: [a], id: "
 	 "/b}}",
 	 92, "a secret field", NULL},

@@ -61,7 +61,7 @@ static void every_row_has_its_place(void **state)
 	arena_init(&mem, SCHEMA_MEMORY);
 	schema = read_schema(&mem, &text);
 	for (size_t i = 0; settings_row_at(i, &row); i++) {
-		struct json_value *found;
+		const struct json_value *found;
 
 		pointer_of(row.name, pointer);
 		found = json_at(schema, str_from(pointer));
@@ -75,7 +75,8 @@ static void every_row_has_its_place(void **state)
 static void it_says_what_values_may_be(void **state)
 {
 	struct arena mem;
-	struct json_value *schema, *found;
+	const struct json_value *found;
+	struct json_value *schema;
 	char *text;
 	int64_t number;
 

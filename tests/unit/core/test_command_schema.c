@@ -23,7 +23,7 @@ static struct json_value *schema_of(struct action *action)
 
 static void expect_at(struct json_value *schema, const char *pointer, const char *want)
 {
-	struct json_value *found = json_at(schema, str_from(pointer));
+	const struct json_value *found = json_at(schema, str_from(pointer));
 	struct buf text;
 
 	if (!found)

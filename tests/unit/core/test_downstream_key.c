@@ -140,14 +140,45 @@ static void test_every_other_byte_stays(void **state)
 	buf_fini(&spliced);
 }
 
+static void check_place(const struct rule_downstream_key *rule, const char *expected)
+{
+	struct rule_downstream_key kept = {.header = STR("x"), .field = STR("y")};
+	struct str place;
+	struct arena mem;
+
+	arena_init(&mem, MEMORY_MAX);
+	assert_int_equal(downstream_key_place(rule, &mem, &place), 0);
+	assert_true(str_equal(place, str_from(expected)));
+	assert_true(downstream_key_is_at(rule, place));
+	downstream_key_put_at(&kept, place);
+	assert_true(str_equal(kept.header, rule->header));
+	assert_true(str_equal(kept.field, rule->field));
+	arena_fini(&mem);
+}
+
+/* A place is told apart from every other, and headers have the same name in any case. */
+static void test_places(void **state)
+{
+	const struct rule_downstream_key header = {.header = STR("X-Key")};
+	const struct rule_downstream_key field = {.field = STR("X-Key")}, none = {0};
+
+	check_place(&header, "header X-Key");
+	check_place(&field, "field X-Key");
+	check_place(&none, "");
+	assert_true(downstream_key_is_at(&header, STR("header x-key")));
+	assert_false(downstream_key_is_at(&field, STR("field x-key")));
+	assert_false(downstream_key_is_at(&header, STR("field X-Key")));
+	assert_false(downstream_key_is_at(&header, STR("header X-Keys")));
+	assert_false(downstream_key_is_at(&header, STR("")));
+	assert_false(downstream_key_is_at(&none, STR("header X-Key")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_key),
-		cmocka_unit_test(test_splice),
-		cmocka_unit_test(test_no_place),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_every_other_byte_stays),
+		cmocka_unit_test(test_key),    cmocka_unit_test(test_places),
+		cmocka_unit_test(test_splice), cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_limits), cmocka_unit_test(test_every_other_byte_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

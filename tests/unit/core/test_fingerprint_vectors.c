@@ -21,14 +21,14 @@ struct vectors {
 	struct json_value *requests;
 };
 
-static struct str text_at(struct json_value *value, struct str pointer)
+static struct str text_at(const struct json_value *value, struct str pointer)
 {
-	struct json_value *found = json_at(value, pointer);
+	const struct json_value *found = json_at(value, pointer);
 
 	return found && found->type == JSON_STRING ? found->string : str_of(NULL, 0);
 }
 
-static struct str body_of(struct json_value *side, struct arena *mem)
+static struct str body_of(const struct json_value *side, struct arena *mem)
 {
 	struct str body = text_at(side, STR("/body")), coded = text_at(side, STR("/body_base64"));
 	unsigned char *decoded;
@@ -44,7 +44,7 @@ static struct str body_of(struct json_value *side, struct arena *mem)
 	return str_of((const char *)decoded, len);
 }
 
-static int fingerprint_side(struct json_value *side, struct arena *mem, struct hash *out_hash)
+static int fingerprint_side(const struct json_value *side, struct arena *mem, struct hash *out_hash)
 {
 	struct str target = text_at(side, STR("/path"));
 	size_t mark = str_find(target, '?');

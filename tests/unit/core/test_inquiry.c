@@ -1,7 +1,4 @@
-/*
- * "Found" and "absent" need what the declaration names; everything else is doubt. Pauses between
- * two questions grow and stay within their bounds.
- */
+/* "Found" and "absent" need what the declaration names; everything else is doubt. */
 #include "core/inquiry.h"
 
 #include "base/err.h"
@@ -39,7 +36,7 @@ static void check_as(const struct asking *asking, int status, const char *type, 
 {
 	const struct rule_inquiry inquiry = inquiry_of(asking);
 	struct str text = str_of(NULL, 0);
-	struct json_value *value = NULL;
+	const struct json_value *value = NULL;
 	enum inquiry_verdict verdict;
 	const char *why = NULL;
 	struct arena mem;
@@ -134,7 +131,7 @@ static void test_memory(void **state)
 {
 	static const struct asking list = {"/data/0", "/data", 200};
 	const struct rule_inquiry inquiry = inquiry_of(&list);
-	struct json_value *value;
+	const struct json_value *value;
 	const char *why = NULL;
 	struct str text;
 	struct arena mem;
@@ -147,40 +144,37 @@ static void test_memory(void **state)
 	arena_fini(&mem);
 }
 
-static void test_backoff_grows(void **state)
+/* An old question is asked only while its answer is judged as it was meant to be. */
+static void test_a_question_keeps_its_declaration(void **state)
 {
-	const uint32_t middle = UINT32_MAX / 2 + 1;
+	const struct asking asking = {.at = "/data/0", .empty = "/data", .absent = 200};
+	struct rule_inquiry one = inquiry_of(&asking), other;
+	struct str marked, question;
+	struct arena mem;
 
-	assert_int_equal(backoff_ms(1000, 600000, 0, middle), 1000);
-	assert_int_equal(backoff_ms(1000, 600000, 1, middle), 1000);
-	assert_int_equal(backoff_ms(1000, 600000, 2, middle), 2000);
-	assert_int_equal(backoff_ms(1000, 600000, 5, middle), 16000);
-	assert_int_equal(backoff_ms(1000, 600000, 11, middle), 600000);
-	assert_int_equal(backoff_ms(1000, 600000, UINT32_MAX, middle), 600000);
-	assert_int_equal(backoff_ms(1000, 600000, 1, 0), 750);
-	assert_int_equal(backoff_ms(1000, 600000, 1, UINT32_MAX), 1249);
-}
-
-/* For any first and longest pause, tries and chance: within a quarter of what is due. */
-static void test_backoff_stays_within_bounds(void **state)
-{
-	static const int64_t spans[] = {
-		INT64_MIN,     -1,	 0, 1, 2, 3, 999, 5000, 600000, (int64_t)1 << 40,
-		INT64_MAX / 2, INT64_MAX};
-	static const uint32_t chances[] = {0, 1, 1U << 31, UINT32_MAX};
-	const size_t count = sizeof(spans) / sizeof(spans[0]);
-
-	for (size_t i = 0; i < count * count * 70 * 4; i++) {
-		int64_t first = spans[i % count], longest = spans[i / count % count];
-		uint32_t tries = (uint32_t)(i / count / count % 70);
-		int64_t pause = backoff_ms(first, longest, tries, chances[i % 4]);
-
-		assert_true(pause >= 1);
-		if (longest > 0)
-			assert_true(pause - longest <= longest / 4);
-		if (first > 0 && first <= longest)
-			assert_true(pause >= (first > INT64_MAX / 2 ? INT64_MAX / 4 : first / 4));
-	}
+	arena_init(&mem, MEMORY_MAX);
+	assert_int_equal(inquiry_mark(&one, STR("/p?of={operation}"), &mem, &marked), 0);
+	assert_true(inquiry_unmark(&one, marked, &question));
+	assert_true(str_equal(question, STR("/p?of={operation}")));
+	other = one;
+	other.settle_ms = other.every_ms = 77;
+	assert_true(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.get = STR("/q");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.absent_empty = STR("/items");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	other.found_at = STR("/items/0");
+	assert_false(inquiry_unmark(&other, marked, &question));
+	other = one;
+	status_class_add(other.absent, 404);
+	assert_false(inquiry_unmark(&other, marked, &question));
+	assert_false(inquiry_unmark(&one, STR("/p?of={operation}"), &question));
+	assert_int_equal(inquiry_mark(&one, STR(""), &mem, &marked), 0);
+	assert_int_equal(marked.len, 0);
+	arena_fini(&mem);
 }
 
 int main(void)
@@ -192,8 +186,7 @@ int main(void)
 		cmocka_unit_test(test_both_at_once_is_doubt),
 		cmocka_unit_test(test_absence_is_never_certain_without_being_declared),
 		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_backoff_grows),
-		cmocka_unit_test(test_backoff_stays_within_bounds),
+		cmocka_unit_test(test_a_question_keeps_its_declaration),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,11 +155,32 @@ static void test_exponents(void **state)
 	assert_int_equal(strlen(money_table_date), strlen("2026-01-01"));
 }
 
+/* For people: the currency's point, whatever the sign and the size; an unknown one has none. */
+static void test_written_in_major_units(void **state)
+{
+	static const struct {
+		int64_t minor_units;
+		const char *currency, *text;
+	} rows[] = {
+		{3150, "EUR", "31.50"},	 {5, "EUR", "0.05"},
+		{-5, "EUR", "-0.05"},	 {0, "JPY", "0"},
+		{4900, "JPY", "4900"},	 {1234, "KWD", "1.234"},
+		{-4900, "???", "-4900"}, {INT64_MIN, "EUR", "-92233720368547758.08"},
+	};
+	char text[MONEY_TEXT];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		money_write(rows[i].minor_units, str_from(rows[i].currency), text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_written_in_major_units),
 		cmocka_unit_test(test_exponents),
 	};
 

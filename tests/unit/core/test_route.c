@@ -158,6 +158,19 @@ static void test_precedence(void **state)
 	}
 }
 
+/* Parameters are counted by themselves; a literal of the same text is none. */
+static void test_parameters(void **state)
+{
+	struct route route = route_of("/v1/b/{a}/x/{b}");
+	size_t parameter;
+
+	assert_true(route_parameter(&route, STR("a"), &parameter));
+	assert_int_equal(parameter, 0);
+	assert_true(route_parameter(&route, STR("b"), &parameter));
+	assert_int_equal(parameter, 1);
+	assert_false(route_parameter(&route, STR("x"), &parameter));
+}
+
 static int open_memory(void **state)
 {
 	arena_init(&mem, 1 << 20);
@@ -175,7 +188,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_matching),   cmocka_unit_test(test_values),
 		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_precedence), cmocka_unit_test(test_parameters),
 	};
 
 	return cmocka_run_group_tests(tests, open_memory, close_memory);

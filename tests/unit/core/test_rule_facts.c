@@ -503,6 +503,8 @@ static void test_opening_a_budget(void **state)
 	assert_true(trial.facts.opens_budget);
 	assert_string_equal(trial.facts.opens.currency, "JPY");
 	assert_int_equal(trial.facts.opens.minor_units, 1);
+	assert_int_equal(look(&trial, "{\"m\":{\"currency\":\"JPY\",\"minor_units\":-1}}"), 0);
+	assert_int_equal(trial.facts.opens.minor_units, 0); /* never a debt */
 	assert_int_equal(trial.facts.budget_ms, 5);
 	end(&trial);
 }

@@ -63,7 +63,7 @@ static inline struct json_value *json_from(struct str text, struct arena *mem)
 static inline void assert_member(struct json_value *value, const char *pointer,
 				 const char *expected)
 {
-	struct json_value *member = json_at(value, str_from(pointer));
+	const struct json_value *member = json_at(value, str_from(pointer));
 
 	if (!member)
 		print_error("nothing at %s\n", pointer);
@@ -74,7 +74,7 @@ static inline void assert_member(struct json_value *value, const char *pointer,
 
 static inline void assert_number(struct json_value *value, const char *pointer, int64_t expected)
 {
-	struct json_value *member = json_at(value, str_from(pointer));
+	const struct json_value *member = json_at(value, str_from(pointer));
 	int64_t number;
 
 	assert_non_null(member);
@@ -85,7 +85,7 @@ static inline void assert_number(struct json_value *value, const char *pointer, 
 
 static inline void assert_type(struct json_value *value, const char *pointer, enum json_type type)
 {
-	struct json_value *member = json_at(value, str_from(pointer));
+	const struct json_value *member = json_at(value, str_from(pointer));
 
 	if (!member)
 		print_error("nothing at %s\n", pointer);

@@ -35,6 +35,14 @@ static void requests_without_a_credential_share_one(void **state)
 	assert_account("Cookie: session=1\r\nX-Authorization: Bearer abc\r\n", OF_NOTHING);
 }
 
+/* An inbox's account is as long as its action's name. */
+static void the_log_shows_no_more_than_there_is(void **state)
+{
+	assert_text(account_shown(STR("c355dce96c1612880d11940ffdd9014d")), STR("c355dce96c16"));
+	assert_text(account_shown(STR("inbox/paid")), STR("inbox/paid"));
+	assert_text(account_shown(STR("")), STR(""));
+}
+
 static void without_memory_there_is_no_account(void **state)
 {
 	struct exchange exchange;
@@ -50,6 +58,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_account_is_the_digest_of_its_credential),
 		cmocka_unit_test(requests_without_a_credential_share_one),
+		cmocka_unit_test(the_log_shows_no_more_than_there_is),
 		cmocka_unit_test(without_memory_there_is_no_account),
 	};
 

@@ -2,6 +2,7 @@
  * commits and a service that counts what it is sent: one effect, whatever fails. */
 #include "gate_test.h"
 
+#include "core/inquiry.h"
 #include "gate/background.h"
 #include "store/store_mem.h"
 
@@ -272,6 +273,20 @@ static struct store_command wait_for(struct world *world, const struct operation
 	return command;
 }
 
+/* The question about it, marked by the declaration that is in force. */
+static struct str probe_of(struct world *world, const char *path)
+{
+	const struct settings *settings = world->gate.hold->settings;
+	const struct action *action = settings_action(settings, str_from(path + 1));
+	struct str marked = STR("");
+
+	if (action && action->probe.get.len)
+		assert_int_equal(inquiry_mark(&action->probe, STR("/probed?of={operation}"),
+					      &world->mem, &marked),
+				 0);
+	return marked;
+}
+
 /* Of an action's, in `state`. `path` begins with a slash; the action is called like the rest. */
 static struct store_command claim(struct world *world, const char *path, enum operation_state state)
 {
@@ -288,9 +303,7 @@ static struct store_command claim(struct world *world, const char *path, enum op
 				.upstream = STR("default"),
 				.state = state,
 				.is_dispatched = state == STATE_QUEUED,
-				.probe = strcmp(path, "/probed") == 0
-						 ? STR("/probed?of={operation}")
-						 : STR(""),
+				.probe = probe_of(world, path),
 			},
 		.request =
 			{
@@ -299,6 +312,8 @@ static struct store_command claim(struct world *world, const char *path, enum op
 				.headers = STR("Content-Type: application/json\r\n"),
 				.body = STR("{}"),
 				.has_body = true,
+				.key_place =
+					strcmp(path, "/keyed") == 0 ? STR("header X-Key") : STR(""),
 			},
 	};
 

@@ -68,6 +68,7 @@ static void give_key(struct world *world)
 		.header = STR("Idempotency-Key"),
 		.for_ms = HOUR,
 	};
+	world->request.key_place = STR("header Idempotency-Key");
 }
 
 static void without_any_rule_it_is_a_persons(void **state)
@@ -116,6 +117,19 @@ static void a_key_has_to_outlive_the_sending(void **state)
 	assert_false(plan_may_resend(&world->facts));
 }
 
+/* Time that has passed counts, also where the clock was set back and does not show it. */
+static void a_key_is_forgotten_whatever_the_clock_says(void **state)
+{
+	struct world *world = *state;
+
+	give_key(world);
+	world->operation.sent_ms = NOW - HOUR + upstream.timeout_ms + 1 + 5000;
+	world->facts.lost_ms = 5000;
+	assert_true(plan_may_resend(&world->facts));
+	world->facts.lost_ms += 1;
+	assert_false(plan_may_resend(&world->facts));
+}
+
 static void an_actions_own_timeout_counts(void **state)
 {
 	struct world *world = *state;
@@ -144,12 +158,14 @@ static void without_its_request_nothing_is_sent(void **state)
 	assert_false(plan_may_resend(&world->facts));
 }
 
-static void a_natural_one_may_always_be_sent_again(void **state)
+static void a_natural_one_is_sent_again_when_it_is_wished(void **state)
 {
 	struct world *world = *state;
 
 	world->action.is_natural = true;
 	world->operation.sent_ms = NOW - 10000 * HOUR;
+	assert_int_equal(plan_first(&world->facts), PLAN_NOTHING);
+	world->facts.is_wished = true;
 	assert_int_equal(plan_first(&world->facts), PLAN_RESEND);
 }
 
@@ -162,6 +178,18 @@ static void an_absence_counts_once_it_is_late_enough(void **state)
 	assert_false(plan_absence_counts(&world->facts, NOW - 50001, &from_ms));
 	assert_true(plan_absence_counts(&world->facts, NOW - 50000, &from_ms));
 	assert_int_equal(from_ms, NOW - 50000);
+}
+
+/* Time that has not passed, since the clock was set forward, is not waited for the less. */
+static void an_absence_counts_by_time_that_has_passed(void **state)
+{
+	struct world *world = *state;
+	int64_t from_ms = 0;
+
+	give_probe(world);
+	world->facts.gained_ms = 55000;
+	assert_false(plan_absence_counts(&world->facts, NOW, &from_ms));
+	assert_int_equal(from_ms, NOW + 5000);
 }
 
 static void pauses_double_up_to_ten_minutes(void **state)
@@ -304,10 +332,12 @@ int main(void)
 		TEST(a_known_key_makes_one_effect),
 		TEST(a_key_has_to_outlive_the_sending),
 		TEST(an_actions_own_timeout_counts),
+		TEST(a_key_is_forgotten_whatever_the_clock_says),
 		TEST(of_one_that_was_never_seen_sent_no_key_is_known),
 		TEST(without_its_request_nothing_is_sent),
-		TEST(a_natural_one_may_always_be_sent_again),
+		TEST(a_natural_one_is_sent_again_when_it_is_wished),
 		TEST(an_absence_counts_once_it_is_late_enough),
+		TEST(an_absence_counts_by_time_that_has_passed),
 		TEST(pauses_double_up_to_ten_minutes),
 		TEST(the_last_question_is_when_the_time_is_over),
 		TEST(sending_again_ends_too),

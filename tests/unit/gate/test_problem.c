@@ -56,6 +56,15 @@ static void a_new_token_is_advised_only_where_nothing_happened(void **state)
 	}
 }
 
+/* Of an operation that was queued under it, the token is not free: nobody is told so. */
+static void a_version_that_moved_frees_no_token(void **state)
+{
+	const char *help = problem_kind(PROBLEM_VERSION_MISMATCH)->help;
+
+	assert_null(strstr(help, "the token is still free"));
+	assert_non_null(strstr(help, "stays queued"));
+}
+
 /* Who is told to come back is told when. */
 static void waiting_and_trying_again_have_a_time(void **state)
 {
@@ -364,6 +373,20 @@ static void the_help_page_tells_the_rules_of_this_gate(void **state)
 	buf_fini(&page);
 }
 
+/* It holds for every action of the gate: for one that finds out by itself and one that cannot. */
+static void the_help_page_says_who_finds_out(void **state)
+{
+	struct buf page;
+	const char *text;
+
+	help_for("upstreams: {default: {url: 'http://127.0.0.1:1'}}\n", &page);
+	text = strstr(page.at, "\noutcome-unknown (");
+	assert_non_null(text);
+	assert_non_null(strstr(text, "It is sent again only where "));
+	assert_null(strstr(text, "It is not sent again."));
+	buf_fini(&page);
+}
+
 static void the_help_page_has_every_problem_once(void **state)
 {
 	struct buf page;
@@ -390,6 +413,7 @@ int main(void)
 		cmocka_unit_test(every_problem_has_its_words),
 		cmocka_unit_test(a_slug_is_one_problem),
 		cmocka_unit_test(a_new_token_is_advised_only_where_nothing_happened),
+		cmocka_unit_test(a_version_that_moved_frees_no_token),
 		cmocka_unit_test(waiting_and_trying_again_have_a_time),
 		cmocka_unit_test(the_statuses_are_those_of_the_contract),
 		cmocka_unit_test(every_problem_can_be_written),
@@ -404,6 +428,7 @@ int main(void)
 		cmocka_unit_test(refusals_of_the_codec_have_a_problem),
 		cmocka_unit_test(a_refusal_of_the_codec_keeps_its_status_and_words),
 		cmocka_unit_test(the_help_page_tells_the_rules_of_this_gate),
+		cmocka_unit_test(the_help_page_says_who_finds_out),
 		cmocka_unit_test(the_help_page_has_every_problem_once),
 	};
 

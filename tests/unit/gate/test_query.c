@@ -85,10 +85,11 @@ static void filters_are_read(void **state)
 	char id[OPERATION_ID_TEXT + 1];
 
 	arena_init(&mem, 4096);
-	assert_null(
-		list("token=a%20b&task=t&state=unknown&limit=7&cursor=" ID, false, &mem, &command));
+	assert_null(list("token=a%20b&task=t&reference=p%2F7&state=unknown&limit=7&cursor=" ID,
+			 false, &mem, &command));
 	assert_text(command.filter_token, STR("a b"));
 	assert_text(command.filter_task, STR("t"));
+	assert_text(command.filter_reference, STR("p/7"));
 	assert_int_equal(command.filter_state, STATE_UNKNOWN);
 	assert_int_equal(command.limit, 7);
 	operation_id_write(&command.before, id);
@@ -128,13 +129,13 @@ static void only_an_operator_chooses_the_account(void **state)
 static void wrong_filters_are_named(void **state)
 {
 	static const char *const wrong[][2] = {
-		{"state=open", "state"},    {"state=", "state"},     {"state=RUNNING", "state"},
-		{"limit=0", "limit"},	    {"limit=201", "limit"},  {"limit=-1", "limit"},
-		{"limit=ten", "limit"},	    {"limit=", "limit"},     {"cursor=", "cursor"},
-		{"cursor=op_1", "cursor"},  {"token=%zz", "token"},  {"task=%", "task"},
-		{"state=%zz", "state"},	    {"limit=%zz", "limit"},  {"cursor=%zz", "cursor"},
-		{"token=", "token"},	    {"token", "token"},	     {"task=", "task"},
-		{"account=%zz", "account"}, {"account=", "account"},
+		{"reference=", "reference"}, {"state=open", "state"},	 {"state=", "state"},
+		{"state=RUNNING", "state"},  {"limit=0", "limit"},	 {"limit=201", "limit"},
+		{"limit=-1", "limit"},	     {"limit=ten", "limit"},	 {"limit=", "limit"},
+		{"cursor=", "cursor"},	     {"cursor=op_1", "cursor"},	 {"token=%zz", "token"},
+		{"task=%", "task"},	     {"state=%zz", "state"},	 {"limit=%zz", "limit"},
+		{"cursor=%zz", "cursor"},    {"token=", "token"},	 {"token", "token"},
+		{"task=", "task"},	     {"account=%zz", "account"}, {"account=", "account"},
 	};
 	struct store_command command;
 	struct arena mem;

@@ -99,6 +99,16 @@ static void lines_are_told_one_by_one(void **state)
 	assert_false(http_next_line(&headers, &field));
 }
 
+static void a_line_is_found_by_its_name(void **state)
+{
+	struct str headers = STR("HTTP/1.1 200 OK\r\nA: 1\r\nb: 2\r\nB: 3\r\nC:\r\n");
+
+	(void)state;
+	assert_true(str_equal(http_line_value(headers, STR("B")), STR("2")));
+	assert_int_equal(http_line_value(headers, STR("C")).len, 0);
+	assert_int_equal(http_line_value(headers, STR("D")).len, 0);
+}
+
 static uint32_t wait_of(struct str value)
 {
 	struct http_field prefer = {{"prefer", 6}, value};
@@ -147,6 +157,7 @@ int main(void)
 		cmocka_unit_test(lists_are_read_whole),
 		cmocka_unit_test(hops_keep_their_own),
 		cmocka_unit_test(lines_are_told_one_by_one),
+		cmocka_unit_test(a_line_is_found_by_its_name),
 		cmocka_unit_test(wait_is_read_from_prefer),
 		cmocka_unit_test(names_and_values_are_told_from_harm),
 	};

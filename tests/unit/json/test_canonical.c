@@ -109,6 +109,25 @@ static void any_number_of_members_is_ordered(void **state)
 	buf_fini(&wanted);
 }
 
+static void as_a_text_it_takes_no_more_than_its_arena(void **state)
+{
+	struct parsed parsed;
+	struct arena mem;
+	struct str text = STR("untouched");
+
+	parsed_init(&parsed, STR("{\"b\": 1.0, \"a\": []}"));
+	arena_init(&mem, 4096);
+	assert_int_equal(json_canonical_str(parsed.value, &mem, &text), 0);
+	assert_true(str_equal(text, STR("{\"a\":[],\"b\":1}")));
+	arena_fini(&mem);
+	arena_init(&mem, 16);
+	text = STR("untouched");
+	assert_int_equal(json_canonical_str(parsed.value, &mem, &text), FAIL_MEMORY);
+	assert_true(str_equal(text, STR("untouched")));
+	arena_fini(&mem);
+	parsed_fini(&parsed);
+}
+
 static void a_full_buffer_is_a_limit(void **state)
 {
 	struct str text = STR("{\"a\":[1.5,-20,1e99,0.001,\"x\\ny\"],\"b\":{\"c\":null}}");
@@ -140,6 +159,7 @@ int main(void)
 		cmocka_unit_test(white_space_is_left_out_and_order_of_items_kept),
 		cmocka_unit_test(members_are_ordered_by_utf16_code_units),
 		cmocka_unit_test(any_number_of_members_is_ordered),
+		cmocka_unit_test(as_a_text_it_takes_no_more_than_its_arena),
 		cmocka_unit_test(a_full_buffer_is_a_limit),
 	};
 

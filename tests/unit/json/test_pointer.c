@@ -20,7 +20,7 @@ static void pointers_find_their_value(void **state)
 	assert_int_equal(parsed.result, 0);
 	assert_ptr_equal(json_at(parsed.value, STR("")), parsed.value);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct json_value *value = json_at(parsed.value, rows[i].pointer);
+		const struct json_value *value = json_at(parsed.value, rows[i].pointer);
 		int64_t number = 0;
 
 		assert_non_null(value);
