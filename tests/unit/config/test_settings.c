@@ -134,9 +134,8 @@ static void files_without_settings_are_default(void **state)
 /* Shows that what is said of the audit log is read. */
 static void the_audit_log_is_read(void **state)
 {
-	struct settings *settings =
-		parse("audit: {origin: gate.test/log, checkpoint_entries: 5,\n"
-		      "  checkpoint_interval: 1s, anchors: [/mnt/a, b]}\n");
+	struct settings *settings = parse("audit: {origin: gate.test/log, checkpoint_entries: 5,\n"
+					  "  checkpoint_interval: 1s, anchors: [/mnt/a, b]}\n");
 
 	assert_string_equal(settings->audit.origin.at, "gate.test/log");
 	assert_int_equal(settings->audit.checkpoint_entries, 5);
