@@ -82,6 +82,17 @@ int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state
 	return ledger_run(ledger, put);
 }
 
+/* When the operation of a row is due: `column` has its time, the next one that of its last change.
+ */
+static int64_t due_of(const struct store_command *command, sqlite3_stmt *row, int column,
+		      int64_t now_ms)
+{
+	int64_t due_ms = sqlite3_column_int64(row, column);
+	int64_t changed_ms = sqlite3_column_int64(row, column + 1);
+
+	return command->kind == STORE_TAKE ? queued_due(due_ms, changed_ms, now_ms) : due_ms;
+}
+
 static int read_next_due(struct ledger *ledger, struct store_command *command, int64_t now_ms)
 {
 	bool is_take = command->kind == STORE_TAKE;
@@ -93,8 +104,7 @@ static int read_next_due(struct ledger *ledger, struct store_command *command, i
 	r = ledger_step(ledger, next);
 	if (r <= 0)
 		return r;
-	command->due_ms =
-		queued_due(sqlite3_column_int64(next, 0), sqlite3_column_int64(next, 1), now_ms);
+	command->due_ms = due_of(command, next, 0, now_ms);
 	sqlite3_reset(next);
 	return 0;
 }
@@ -123,9 +133,7 @@ static int read_due(struct ledger *ledger, const struct store_command *command, 
 	bind_str(due, 1, command->operation.upstream);
 	sqlite3_bind_int64(due, 2, (int64_t)(command->limit - command->errand_count));
 	while ((r = ledger_step(ledger, due)) > 0) {
-		int64_t due_ms = sqlite3_column_int64(due, 1);
-
-		if (queued_due(due_ms, sqlite3_column_int64(due, 2), now_ms) > now_ms)
+		if (due_of(command, due, 1, now_ms) > now_ms)
 			break;
 		out_ops[(*out_count)++] = sqlite3_column_int64(due, 0);
 	}

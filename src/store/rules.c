@@ -95,7 +95,8 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
 
 int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms)
 {
-	bool was_set_back = changed_ms > time_add(now_ms, CLOCK_SLACK_MS);
+	bool was_set_back = changed_ms > time_add(now_ms, CLOCK_SLACK_MS) ||
+			    due_ms > time_add(changed_ms, QUEUED_WAIT_MAX_MS);
 
 	return was_set_back && due_ms > now_ms ? now_ms : due_ms;
 }

@@ -194,6 +194,18 @@ static void what_was_never_sent_is_no_try(void **state)
 	}
 }
 
+/* Told by a clock that was set back before it was recorded, no pause lasts as long as the step. */
+static void a_pause_of_a_wrong_clock_is_none(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation sent;
+
+	ruled_done(world, ruled_outbox(ruled_claim(world, "t1")));
+	sent = ruled_taken(world, 10)->errands[0].operation;
+	ruled_settled_until(world, &sent, EVENT_NOT_SENT, 365 * (int64_t)DAY_MS);
+	assert_int_equal(ruled_taken(world, 10)->errand_count, 1);
+}
+
 /* Set back, the clock holds up nobody: what was to be due by the wrong one is due now. */
 static void a_clock_that_is_set_back(void **state)
 {
@@ -659,6 +671,7 @@ int main(void)
 		WORLD_BOTH(not_sent_is_due_again),
 		WORLD_BOTH(what_was_never_sent_is_no_try),
 		WORLD_BOTH(a_clock_that_is_set_back),
+		WORLD_BOTH(a_pause_of_a_wrong_clock_is_none),
 		WORLD_BOTH(a_turn_outlives_a_wrong_clock),
 		WORLD_BOTH(callers_own_is_never_due),
 		WORLD_BOTH(nobody_picks_up_the_dispatchers),
