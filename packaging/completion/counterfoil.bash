@@ -18,7 +18,8 @@ _counterfoil_words() {
 		word=${COMP_WORDS[i]}
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
-			--reference | --account | --state | --limit | --token | --task | --cursor)
+			--reference | --account | --state | --limit | --token | --task | \
+			--cursor | --vkey | --since)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -31,7 +32,7 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config) _counterfoil_files ;;
+	--config | --since) _counterfoil_files ;;
 	--data)
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -d -- "$current"))
@@ -42,7 +43,8 @@ _counterfoil_value() {
 		_counterfoil_reply "awaiting_approval queued running unknown
 			completed failed cancelled"
 		;;
-	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor) ;;
+	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
+		--vkey) ;;
 	*) return 1 ;;
 	esac
 }
@@ -72,6 +74,20 @@ _counterfoil_op() {
 	esac
 }
 
+_counterfoil_audit() {
+	case ${words[1]-} in
+	'') _counterfoil_reply "verify" ;;
+	verify)
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--vkey --since --json --help"
+		else
+			compopt -o filenames 2>/dev/null
+			COMPREPLY=($(compgen -d -- "$current"))
+		fi
+		;;
+	esac
+}
+
 _counterfoil_config() {
 	case ${words[1]-} in
 	'') _counterfoil_reply "check example schema import-openapi" ;;
@@ -95,8 +111,9 @@ _counterfoil_config() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op config" ;;
+	'') _counterfoil_reply "serve sandbox op audit config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
+	audit) _counterfoil_reply "verify" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
@@ -109,10 +126,11 @@ _counterfoil() {
 	_counterfoil_value && return
 	_counterfoil_words
 	case ${words[0]-} in
-	'') _counterfoil_reply "serve sandbox op config help --version --help" ;;
+	'') _counterfoil_reply "serve sandbox op audit config help --version --help" ;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
+	audit) _counterfoil_audit ;;
 	config) _counterfoil_config ;;
 	help) _counterfoil_help ;;
 	esac

@@ -81,5 +81,6 @@ extern const struct command command_serve;
 extern const struct command command_sandbox;
 extern const struct command command_op;
 extern const struct command command_config;
+extern const struct command command_audit;
 
 #endif

@@ -87,8 +87,9 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
  * after.
  */
 enum { CLOCK_SLACK_MS = 1000 };
-#define QUEUED_WAIT_MAX_MS INT64_C(172800000) /* twice the longest outbox.max_pause, Retry-After   \
-					       */
+#define QUEUED_WAIT_MAX_MS                                                                         \
+	INT64_C(172800000) /* twice the longest outbox.max_pause, Retry-After                      \
+			    */
 int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms);
 
 /*

@@ -16,7 +16,8 @@ def test_version():
 
 
 @pytest.mark.parametrize('arguments', [['help'], ['--help'], ['help', 'serve'], ['help', 'sandbox'],
-                                       ['help', 'op'], ['help', 'op', 'resolve'], ['help', 'config']])
+                                       ['help', 'op'], ['help', 'op', 'resolve'], ['help', 'config'],
+                                       ['help', 'audit'], ['help', 'audit', 'verify']])
 def test_help(arguments):
     # Shows that help is on stdout, and that asking for it is no mistake.
     done = command(*arguments)
@@ -30,6 +31,7 @@ def test_help(arguments):
     ['serve', '--upstream', 'ftp://127.0.0.1:9'], ['serve', '--upstream', 'nonsense'],
     ['serve', 'extra', '--upstream', 'http://127.0.0.1:9'], ['op', 'show'], ['op', 'nonsense'],
     ['op', 'release', 'op_00000000000000000000000000'], ['op', 'locks', 'extra'],
+    ['audit', 'verify'], ['audit', 'verify', '--vkey', 'nonsense'], ['audit', 'nonsense'],
     ['config', 'check'], ['sandbox', '--listen', 'nowhere'],
 ], ids=' '.join)
 def test_usage_errors(tmp_path, arguments):

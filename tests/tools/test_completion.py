@@ -22,8 +22,8 @@ def complete(*words, cwd=None):
 
 class Completion(unittest.TestCase):
     def test_commands(self):
-        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'config', 'help', '--version',
-                                        '--help'])
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'audit', 'config', 'help',
+                                        '--version', '--help'])
         self.assertEqual(complete('s'), ['serve', 'sandbox'])
         self.assertEqual(complete('--v'), ['--version'])
 
@@ -32,12 +32,14 @@ class Completion(unittest.TestCase):
                                               'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
-        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'config'])
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'audit', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
         self.assertEqual(complete('help', 'op', 're'), ['resolve', 'release'])
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
+        self.assertEqual(complete('audit', ''), ['verify'])
+        self.assertEqual(complete('audit', 'verify', '--vkey', 'k', '--s'), ['--since'])
         self.assertEqual(complete('config', 'schema', ''), ['--help'])
         self.assertEqual(complete('help', 'serve', ''), [])
 

@@ -1,0 +1,137 @@
+/* A report of verification as lines and as JSON. */
+#include "cli/audit_view.h"
+
+#include "audit/checkpoint.h"
+#include "json/json.h"
+
+static void line(struct buf *out, const char *title)
+{
+	(void)buf_printf(out, "  %-12s ", title);
+}
+
+static void number(struct buf *out, uint64_t value, const char *after)
+{
+	(void)buf_append_u64(out, value);
+	(void)buf_append_str(out, str_from(after));
+}
+
+static void text_of_head(const struct verify_report *report, struct buf *out)
+{
+	char root[CHECKPOINT_HASH_TEXT + 1];
+
+	line(out, "head");
+	if (!report->has_head) {
+		(void)buf_append_str(out, STR("none\n"));
+		return;
+	}
+	checkpoint_hash_write(&report->head_root, root);
+	number(out, report->head_size, " entries, root ");
+	(void)buf_printf(out, "%s\n", root);
+}
+
+static void text_of_bad(const struct verify_report *report, struct buf *out)
+{
+	line(out, "first bad");
+	if (!report->has_bad) {
+		(void)buf_append_str(out, STR("none\n"));
+		return;
+	}
+	(void)buf_append_str(out, STR("entry "));
+	number(out, report->bad_from, "");
+	if (report->bad_to > report->bad_from) {
+		(void)buf_append_str(out, STR(", or one up to "));
+		number(out, report->bad_to, "");
+	}
+	(void)buf_append_byte(out, '\n');
+}
+
+void audit_view_text(const struct verify_report *report, struct buf *out)
+{
+	(void)buf_printf(out, "%s%s%s\n", verify_result_text(report->result),
+			 report->why[0] ? ": " : "", report->why);
+	line(out, "entries");
+	number(out, report->entries, ", ");
+	number(out, report->unsealed, " of them not under a checkpoint\n");
+	text_of_head(report, out);
+	text_of_bad(report, out);
+	line(out, "checkpoints");
+	number(out, report->checkpoints, " hold, ");
+	number(out, report->unchecked, " signatures are older than the key\n");
+	line(out, "epochs");
+	number(out, report->epochs, ", ");
+	number(out, report->seals, " of them sealed\n");
+	if (report->unreadable) {
+		line(out, "unreadable");
+		number(out, report->unreadable, " entries, the first is ");
+		number(out, report->first_unreadable, "\n");
+	}
+	if (report->missing_tiles) {
+		line(out, "tiles");
+		number(out, report->missing_tiles, " missing or too short\n");
+	}
+}
+
+static void json_number_of(struct json_writer *json, const char *name, uint64_t value)
+{
+	json_name(json, name);
+	json_integer(json, (int64_t)value);
+}
+
+static void json_head(const struct verify_report *report, struct json_writer *json)
+{
+	char root[CHECKPOINT_HASH_TEXT + 1];
+
+	json_name(json, "head");
+	if (!report->has_head) {
+		json_null(json);
+		return;
+	}
+	checkpoint_hash_write(&report->head_root, root);
+	json_open_object(json);
+	json_number_of(json, "size", report->head_size);
+	json_name(json, "root");
+	json_text(json, root);
+	json_close_object(json);
+}
+
+static void json_bad(const struct verify_report *report, struct json_writer *json)
+{
+	json_name(json, "first_bad");
+	if (!report->has_bad) {
+		json_null(json);
+		return;
+	}
+	json_open_object(json);
+	json_number_of(json, "from", report->bad_from);
+	json_number_of(json, "to", report->bad_to);
+	json_close_object(json);
+}
+
+void audit_view_json(const struct verify_report *report, struct buf *out)
+{
+	struct json_writer json;
+
+	json_writer_init(&json, out);
+	json_open_object(&json);
+	json_name(&json, "result");
+	json_text(&json, verify_result_text(report->result));
+	json_name(&json, "why");
+	json_text(&json, report->why[0] ? report->why : NULL);
+	json_number_of(&json, "entries", report->entries);
+	json_number_of(&json, "unsealed", report->unsealed);
+	json_head(report, &json);
+	json_bad(report, &json);
+	json_number_of(&json, "unreadable", report->unreadable);
+	json_name(&json, "first_unreadable");
+	if (report->unreadable)
+		json_integer(&json, (int64_t)report->first_unreadable);
+	else
+		json_null(&json);
+	json_number_of(&json, "checkpoints", report->checkpoints);
+	json_number_of(&json, "unchecked", report->unchecked);
+	json_number_of(&json, "epochs", report->epochs);
+	json_number_of(&json, "seals", report->seals);
+	json_number_of(&json, "missing_tiles", report->missing_tiles);
+	json_close_object(&json);
+	(void)buf_append_byte(out, '\n');
+}
