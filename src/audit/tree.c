@@ -99,10 +99,11 @@ int tree_frontier_write(const struct tree_frontier *frontier, struct buf *out)
 bool tree_frontier_read(struct str bytes, struct tree_frontier *out_frontier)
 {
 	uint64_t size = 0;
-	const char *at = bytes.at + SIZE_BYTES;
+	const char *at;
 
 	if (bytes.len < SIZE_BYTES)
 		return false;
+	at = bytes.at + SIZE_BYTES;
 	for (size_t i = 0; i < SIZE_BYTES; i++)
 		size = size << 8 | (uint8_t)bytes.at[i];
 	if (size > TREE_SIZE_MAX ||

@@ -216,6 +216,16 @@ static void write_lock(struct json_writer *json, const struct store_rule_view *v
 	json_close_object(json);
 }
 
+void budget_room_json(struct json_writer *json, const struct store_rule_view *view)
+{
+	json_name(json, "total");
+	json_integer(json, view->budget_total);
+	json_name(json, "used");
+	json_integer(json, view->budget_used);
+	json_name(json, "left");
+	json_integer(json, view->budget_total - view->budget_used);
+}
+
 /* Minor units. */
 static void write_budget(struct json_writer *json, const struct store_rule_view *view)
 {
@@ -225,12 +235,7 @@ static void write_budget(struct json_writer *json, const struct store_rule_view 
 	json_text(json, view->currency);
 	json_name(json, "spends");
 	json_integer(json, view->spends);
-	json_name(json, "total");
-	json_integer(json, view->budget_total);
-	json_name(json, "used");
-	json_integer(json, view->budget_used);
-	json_name(json, "left");
-	json_integer(json, view->budget_total - view->budget_used);
+	budget_room_json(json, view);
 	json_close_object(json);
 }
 

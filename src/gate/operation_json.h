@@ -26,4 +26,8 @@ void operation_found_json(struct json_writer *json, const struct store_command *
 void operation_list_json(struct json_writer *json, const struct store_command *list,
 			 bool is_for_caller);
 
+/* Members of an open object: what a budget holds, what is used of it and what is left, minor units.
+ */
+void budget_room_json(struct json_writer *json, const struct store_rule_view *view);
+
 #endif

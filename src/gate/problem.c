@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
+#include "gate/operation_json.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -222,12 +223,7 @@ static void write_budget(struct json_writer *json, const struct store_rule_view 
 	json_open_object(json);
 	json_name(json, "currency");
 	json_text(json, view->currency);
-	json_name(json, "total");
-	json_integer(json, view->budget_total);
-	json_name(json, "used");
-	json_integer(json, view->budget_used);
-	json_name(json, "left");
-	json_integer(json, view->budget_total - view->budget_used);
+	budget_room_json(json, view);
 	json_close_object(json);
 }
 

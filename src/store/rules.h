@@ -83,12 +83,11 @@ int64_t record_due(bool is_dispatched, enum operation_state next, int64_t next_m
 /*
  * When a queued one is due that was last changed at `changed_ms`. Where that is yet to come, the
  * clock has been set back: when it was to be due says nothing, and it is now. The same where it is
- * to wait longer than any does: it was told the time before the clock was set back, and recorded
- * after.
+ * to wait longer than any does, twice the longest outbox.max_pause or Retry-After: it was told the
+ * time before the clock was set back, and recorded after.
  */
 enum { CLOCK_SLACK_MS = 1000 };
-#define QUEUED_WAIT_MAX_MS INT64_C(172800000) /* twice the longest outbox.max_pause, Retry-After   \
-					       */
+#define QUEUED_WAIT_MAX_MS INT64_C(172800000)
 int64_t queued_due(int64_t due_ms, int64_t changed_ms, int64_t now_ms);
 
 /*

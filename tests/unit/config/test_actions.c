@@ -2,32 +2,8 @@
  * Shows what a loaded configuration holds of its declared actions, and that everything that
  * can be wrong with one is reported where it stands.
  */
-#include "config/settings.h"
-
 #include "base/err.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-static const struct settings_override upstream_alone = {.upstream = "http://127.0.0.1:9000"};
-
-static struct settings *parse(const char *text)
-{
-	struct settings *settings = NULL;
-	struct settings_report report;
-	int r;
-
-	settings_report_init(&report);
-	r = settings_parse(str_from(text), "gate.yaml", &upstream_alone, &settings, &report);
-	settings_report_print(&report, stderr);
-	settings_report_fini(&report);
-	assert_int_equal(r, 0);
-	return settings;
-}
+#include "config_test.h"
 
 static const struct action_field *field_of(const struct action_field *fields, size_t count,
 					   const char *name)
