@@ -47,6 +47,7 @@ static void init(struct walk *walk, const struct verify_order *order, struct ver
 	arena_init(&walk->mem, WALK_NOTE_MEMORY);
 	buf_init(&walk->bundle, TILE_BUNDLE_MAX);
 	buf_init(&walk->file, NOTE_SIZE_MAX);
+	buf_init(&walk->newer, NOTE_SIZE_MAX);
 	buf_init(&walk->tip.bytes, NOTE_SIZE_MAX);
 	buf_init(&walk->since.bytes, NOTE_SIZE_MAX);
 	for (size_t i = 0; i < TILE_LEVELS; i++)
@@ -59,6 +60,7 @@ static void fini(struct walk *walk)
 		buf_fini(&walk->tiles[i].bytes);
 	buf_fini(&walk->since.bytes);
 	buf_fini(&walk->tip.bytes);
+	buf_fini(&walk->newer);
 	buf_fini(&walk->file);
 	buf_fini(&walk->bundle);
 	arena_fini(&walk->mem);
@@ -185,6 +187,28 @@ static bool is_of_another_log(const struct walk *walk, const struct walk_anchor 
 {
 	return anchor->is_there &&
 	       !str_equal(anchor->checkpoint.origin, str_from(walk->order->key->name));
+}
+
+/* The buffers change places; what the note points into stays where it is. */
+int walk_read_tip(struct walk *walk, bool *out_has_moved)
+{
+	const struct log_reader *log = walk->order->log;
+	struct walk_anchor newer = {0};
+	int r;
+
+	*out_has_moved = false;
+	newer.bytes = walk->newer;
+	buf_clear(&newer.bytes);
+	r = log->read(log->state, "checkpoint", &newer.bytes);
+	walk->newer = newer.bytes;
+	if (r != 0 || !walk->tip.is_there || !read_anchor(&newer) ||
+	    is_of_another_log(walk, &newer) || newer.checkpoint.size <= walk->tip.checkpoint.size)
+		return r < 0 ? r : 0;
+	walk->newer = walk->tip.bytes;
+	walk->tip = newer;
+	claim_size(walk, newer.checkpoint.size);
+	*out_has_moved = true;
+	return 0;
 }
 
 /* Everything signed that is known before the first entry. */

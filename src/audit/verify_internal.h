@@ -57,9 +57,10 @@ struct walk {
 	struct hash last;     /* the last entry's leaf */
 	bool last_is_vouched; /* its tile agrees */
 	struct walk_epoch epoch;
-	size_t next_size; /* of `sizes` */
+	size_t next_size;    /* of `sizes` */
+	unsigned last_width; /* of the bundle that was walked last, as its name says */
 	struct walk_tile tiles[TILE_LEVELS];
-	struct buf bundle, file;
+	struct buf bundle, file, newer;
 	struct arena mem;
 
 	/* What was found. `why` of each is a constant text. */
@@ -78,6 +79,12 @@ struct walk {
 
 /* An entry is wrong, or one of these; the first that is found counts. */
 void walk_blame(struct walk *walk, uint64_t from, uint64_t to, const char *why);
+
+/*
+ * Read the newest checkpoint again, which a gate that runs replaces. *out_has_moved: it is of a
+ * larger tree than the one that was known, and takes its place. 0, or a failure.
+ */
+int walk_read_tip(struct walk *walk, bool *out_has_moved);
 
 /* Go along all entries. 0, or a failure. */
 int walk_entries(struct walk *walk);

@@ -109,7 +109,10 @@ static bool is_of_this_log(const struct walk *walk, const struct checkpoint *che
 	return str_equal(checkpoint->origin, str_from(walk->order->key->name));
 }
 
-/* A checkpoint of the history; *out_note points into walk->file. 0 and whether it can be used. */
+/*
+ * A checkpoint of the history; *out_note points into walk->file. 0 and whether it can be used. One
+ * that is gone by now has been thinned out: its size was claimed all the same.
+ */
 static int read_history(struct walk *walk, uint64_t size, bool *out_is_usable,
 			struct checkpoint *out_checkpoint, struct note *out_note)
 {
@@ -119,8 +122,9 @@ static int read_history(struct walk *walk, uint64_t size, bool *out_is_usable,
 	snprintf(path, sizeof(path), "checkpoints/%llu", (unsigned long long)size);
 	buf_clear(&walk->file);
 	r = walk->order->log->read(walk->order->log->state, path, &walk->file);
-	if (r < 0)
-		return r;
+	*out_is_usable = false;
+	if (r < 0 || r == LOG_ABSENT)
+		return r < 0 ? r : 0;
 	*out_is_usable = r == 0 && note_read(buf_str(&walk->file), out_note) &&
 			 checkpoint_read(out_note->text, out_checkpoint) &&
 			 out_checkpoint->size == size;
