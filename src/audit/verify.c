@@ -65,6 +65,8 @@ static void fini(struct walk *walk)
 	buf_fini(&walk->bundle);
 	arena_fini(&walk->mem);
 	free(walk->sizes);
+	free(walk->gaps);
+	free(walk->allowed);
 }
 
 int verify_log(const struct verify_order *order, struct verify_report *out_report)
@@ -266,10 +268,57 @@ static void judge_missing(struct walk *walk)
 		    have, claimed);
 }
 
+int walk_note_gap(struct walk_gap **gaps, size_t *count, struct walk_gap gap)
+{
+	struct walk_gap *last = *count ? &(*gaps)[*count - 1] : NULL, *more;
+
+	if (last && last->to == gap.from && last->seq == gap.seq) {
+		last->to = gap.to;
+		return 0;
+	}
+	if (*count == WALK_GAPS_MAX)
+		return fail(FAIL_LIMIT);
+	more = realloc(*gaps, (*count + 1) * sizeof(*more));
+	if (!more)
+		return fail(FAIL_MEMORY);
+	more[(*count)++] = gap;
+	*gaps = more;
+	return 0;
+}
+
+/* Does something that is signed for allow that bundle of entries to be gone? */
+static bool is_allowed(const struct walk *walk, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < walk->allowed_count; i++) {
+		const struct walk_gap *allowed = &walk->allowed[i];
+
+		if (allowed->from <= from && to <= allowed->to && walk->report->has_head &&
+		    allowed->seq < walk->report->head_size)
+			return true;
+	}
+	return false;
+}
+
+static void judge_gaps(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->gap_count; i++) {
+		const struct walk_gap *gap = &walk->gaps[i];
+
+		for (uint64_t from = gap->from; from < gap->to; from += TILE_WIDTH) {
+			if (is_allowed(walk, from, from + TILE_WIDTH))
+				walk->report->pruned += TILE_WIDTH;
+			else
+				walk_blame(walk, from, from,
+					   "entries are missing, and later ones are there");
+		}
+	}
+}
+
 static void judge(struct walk *walk)
 {
 	struct verify_report *report = walk->report;
 
+	judge_gaps(walk);
 	report->unsealed = report->entries - (report->has_head ? report->head_size : 0);
 	if (!walk->key_why)
 		walk->key_why = walk->early_why;

@@ -236,6 +236,47 @@ static int walk_bundle(struct walk *walk, unsigned width, unsigned *out_count)
 	return r;
 }
 
+/* Is there anything behind a gap? What allows it stands there. */
+static int has_later(struct walk *walk, uint64_t index, bool *out_has)
+{
+	uint64_t last = walk->size_max ? (walk->size_max - 1) / TILE_WIDTH : 0;
+	unsigned width = 0;
+	int r = last > index ? load_bundle(walk, last, &width) : 0;
+
+	*out_has = width > 0;
+	return r;
+}
+
+/* A bundle that is not there, by the hashes of its entries. *out_is_met: all of them were. */
+static int walk_pruned(struct walk *walk, uint64_t index, bool *out_is_met)
+{
+	struct walk_tile *tile = &walk->tiles[0];
+	struct tree_growth growth;
+	struct walk_gap gap = {.from = index * TILE_WIDTH, .to = (index + 1) * TILE_WIDTH};
+	int r = 0;
+
+	*out_is_met = false;
+	if (walk->frontier.size != gap.from || tile_width(0, index, walk->size_max) != TILE_WIDTH)
+		return 0;
+	r = has_later(walk, index, out_is_met);
+	if (r == 0 && *out_is_met)
+		r = load_tile(walk, 0, index);
+	*out_is_met = *out_is_met && r == 0 && tile->bytes.len == TILE_SIZE_MAX;
+	if (!*out_is_met)
+		return r;
+	walk_meet_pruned(walk);
+	for (size_t i = 0; r == 0 && i < TILE_WIDTH; i++) {
+		memcpy(walk->last.bytes, tile->bytes.at + i * HASH_SIZE, HASH_SIZE);
+		r = tree_append(&walk->frontier, &walk->last, &growth);
+		if (r == 0)
+			r = meet_growth(walk, &growth);
+		if (r == 0)
+			r = walk_meet_signed(walk);
+	}
+	walk->last_is_vouched = true;
+	return r == 0 ? walk_note_gap(&walk->gaps, &walk->gap_count, gap) : r;
+}
+
 /* One bundle, and what has come to it meanwhile. *out_is_whole: the next one may follow. */
 static int walk_index(struct walk *walk, uint64_t index, bool *out_is_whole)
 {
@@ -248,6 +289,8 @@ static int walk_index(struct walk *walk, uint64_t index, bool *out_is_whole)
 		before = walk->frontier.size;
 		r = load_bundle(walk, index, &width);
 		walk->last_width = width;
+		if (r == 0 && width == 0)
+			r = walk_pruned(walk, index, out_is_whole);
 		if (r != 0 || width == 0)
 			return r;
 		r = walk_bundle(walk, width, &count);

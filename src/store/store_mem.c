@@ -167,6 +167,9 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_note(memory, command);
 	case STORE_TELL: /* it keeps no log */
 		return 0;
+	case STORE_ROTATE:
+	case STORE_ERASE:
+		return STORE_ABSENT;
 	case STORE_AMEND:
 		return mem_amend(memory, command);
 	case STORE_PURGE:
