@@ -248,7 +248,9 @@ bool audit_vkey_read(const char *folder, uint32_t epoch, struct note_verifier *o
 	name_key(KEY_PUBLIC, epoch, name);
 	len = read_text(fd, name, text, sizeof(text));
 	close(fd);
-	return len > 0 && note_verifier_read(str_trim(str_of(text, (size_t)len)), out_verifier);
+	while (len > 0 && text[len - 1] == '\n')
+		len--;
+	return len > 0 && note_verifier_read(str_of(text, (size_t)len), out_verifier);
 }
 
 int audit_vkey_write(const char *folder, uint32_t epoch, const struct note_verifier *verifier,

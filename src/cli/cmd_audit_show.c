@@ -149,10 +149,12 @@ static void append_member(struct show *show, const struct json_value *value, con
 	}
 }
 
-static void append_events(struct show *show, const struct json_value *value)
+static void append_events(struct show *show, const struct json_value *value, enum entry_type type)
 {
 	const struct json_value *events = json_member(value, STR("events"));
 
+	if (!events)
+		buf_append_str(&show->line, str_from(entry_type_text(type)));
 	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++) {
 		if (events->array.items[i]->type != JSON_STRING)
 			continue;
@@ -207,7 +209,7 @@ static void append_text(struct show *show, const struct audit_record *record, co
 			   record->is_erased ? "its key is erased" : "of another key");
 		return;
 	}
-	append_events(show, value);
+	append_events(show, value, record->entry.type);
 	buf_append_str(&show->line, STR("  "));
 	terminal_append(&show->line, audit_member(value, "operation"));
 	append_move(show, value);
