@@ -121,4 +121,7 @@ void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
 
+void api_audit_rotate(struct api_call *call);
+void api_audit_erase(struct api_call *call);
+
 #endif

@@ -83,6 +83,22 @@ static const struct api_endpoint endpoints[] = {
 		.handler = api_list_locks,
 		.summary = "locks that are held or waited for",
 	},
+	{
+		.method = "POST",
+		.path = "/api/audit/rotate",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_rotate,
+		.summary = "end the audit log's epoch: new keys",
+	},
+	{
+		.method = "POST",
+		.path = "/api/audit/erase",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_erase,
+		.summary = "erase the data key of an epoch that has ended",
+	},
 };
 
 const struct api_endpoint *api_endpoints(size_t *out_count)

@@ -84,5 +84,7 @@ extern const struct command command_config;
 extern const struct command command_audit;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
+extern const struct command command_audit_rotate;
+extern const struct command command_audit_erase;
 
 #endif
