@@ -10,6 +10,7 @@
 #include "gate/background.h"
 
 #include "base/err.h"
+#include "gate/credential.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -91,7 +92,12 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	};
 	waiting_room_init(&gate->waiting);
 	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
-	r = settings_hold_new(settings, &gate->hold, why, why_size);
+	r = secrets_new(&gate->secrets);
+	if (r != 0) {
+		settings_free(settings);
+		return explain(why, why_size, r, "out of memory");
+	}
+	r = settings_hold_new(settings, gate->secrets, &gate->hold, why, why_size);
 	if (r != 0)
 		return r;
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
@@ -209,7 +215,7 @@ static void reload(struct gate *gate)
 		   0) {
 		log_report(gate, &report);
 		settings_free(settings);
-	} else if (settings_hold_new(settings, &hold, why, sizeof(why)) != 0) {
+	} else if (settings_hold_new(settings, gate->secrets, &hold, why, sizeof(why)) != 0) {
 		log_note(gate->log, LOG_ERROR, "reload-refused", "what", why);
 	} else {
 		put_in_force(gate, hold);
@@ -326,6 +332,7 @@ void gate_close(struct gate *gate)
 	}
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
+	secrets_free(gate->secrets);
 	waiting_room_fini(&gate->waiting);
 	free(gate->workers);
 	log_free(gate->log);
