@@ -226,6 +226,37 @@ void store_tell(struct store *store, const struct store_operation *operation,
 	submit_copy(store, STORE_TELL, operation, attempt);
 }
 
+/* `from` with its NUL. */
+static const char *pack_text(char **at, const char *from)
+{
+	char *copy = *at;
+
+	memcpy(copy, from, strlen(from) + 1);
+	*at += strlen(from) + 1;
+	return copy;
+}
+
+void store_tell_administration(struct store *store,
+			       const struct store_administration *administration)
+{
+	const struct store_administration *from = administration;
+	size_t text = strlen(from->event) + 1 + from->subject.len + from->account.len +
+		      from->by.len + from->why.len;
+	struct store_command *command = calloc(1, sizeof(*command) + text);
+	char *at;
+
+	if (!command)
+		return;
+	at = (char *)(command + 1);
+	command->kind = STORE_TELL;
+	command->administration.event = pack_text(&at, from->event);
+	command->administration.subject = pack(&at, from->subject);
+	command->administration.account = pack(&at, from->account);
+	command->administration.by = pack(&at, from->by);
+	command->administration.why = pack(&at, from->why);
+	store_submit(store, command);
+}
+
 void store_amend(struct store *store, const struct store_amendment *amendment)
 {
 	struct store_command *command = calloc(1, sizeof(*command));

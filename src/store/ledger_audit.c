@@ -12,6 +12,7 @@
  *   status, digest, length    the service's answer: SHA-256 of its body and how long that is
  *   reference, resource       what the service calls the effect
  *   reason, note              why
+ *   subject                   of administration: which key or secret
  *   cut                       true where texts were too long for an entry, and were cut
  *
  * The time is the entry's own, but for notes, which are written later: those have at_ms.
@@ -188,6 +189,30 @@ static void tell_end(struct teller *teller, const struct store_operation *operat
 	tell_text(teller, "reason", operation->reason);
 }
 
+static void tell_change(struct teller *teller, const struct ledger_said *said)
+{
+	tell_operation(teller, said->operation);
+	tell_move(teller, said);
+	if (said->attempt)
+		tell_attempt(teller, said->attempt);
+	if (said->type == ENTRY_REPLAY)
+		tell_number(teller, "at_ms", said->attempt->at_ms);
+	tell_by(teller, said);
+	if (said->answer)
+		tell_answer(teller, said->answer);
+	if (said->has_end)
+		tell_end(teller, said->operation);
+}
+
+static void tell_administration(struct teller *teller,
+				const struct store_administration *administration)
+{
+	tell_text(teller, "subject", administration->subject);
+	tell_text(teller, "account", administration->account);
+	tell_text(teller, "by", administration->by);
+	tell_text(teller, "reason", administration->why);
+}
+
 static void tell_all(const struct ledger_said *said, size_t cut, struct buf *out)
 {
 	struct teller teller = {.cut = cut};
@@ -196,17 +221,10 @@ static void tell_all(const struct ledger_said *said, size_t cut, struct buf *out
 	json_writer_init(&teller.json, out);
 	json_open_object(&teller.json);
 	tell_events(&teller, said);
-	tell_operation(&teller, said->operation);
-	tell_move(&teller, said);
-	if (said->attempt)
-		tell_attempt(&teller, said->attempt);
-	if (said->type == ENTRY_REPLAY)
-		tell_number(&teller, "at_ms", said->attempt->at_ms);
-	tell_by(&teller, said);
-	if (said->answer)
-		tell_answer(&teller, said->answer);
-	if (said->has_end)
-		tell_end(&teller, said->operation);
+	if (said->administration)
+		tell_administration(&teller, said->administration);
+	else
+		tell_change(&teller, said);
 	if (cut != UNCUT) {
 		json_name(&teller.json, "cut");
 		json_boolean(&teller.json, true);
@@ -453,6 +471,18 @@ int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 	};
 
 	return ledger_say(ledger, &said);
+}
+
+int ledger_say_administration(struct ledger *ledger,
+			      const struct store_administration *administration)
+{
+	const struct ledger_said said = {
+		.type = ENTRY_ADMINISTRATION,
+		.events = {administration->event},
+		.administration = administration,
+	};
+
+	return administration->event ? ledger_say(ledger, &said) : 0;
 }
 
 int ledger_say_lost(struct ledger *ledger, const char *reason)

@@ -65,9 +65,10 @@ struct ledger_said {
 	enum operation_state from;		 /* 0: it was not there, or has not moved */
 	bool has_moved;
 	bool has_end; /* its reference, resource, reason and decided_by are of this change */
-	const struct store_attempt *attempt; /* NULL: none */
-	uint32_t attempt_number;	     /* 0: none */
-	const struct store_answer *answer;   /* NULL, or status 0: none */
+	const struct store_attempt *attempt;		   /* NULL: none */
+	uint32_t attempt_number;			   /* 0: none */
+	const struct store_answer *answer;		   /* NULL, or status 0: none */
+	const struct store_administration *administration; /* then nothing else but the type */
 };
 
 /* Append an entry. 0, or a failure that ends the transaction. */
@@ -90,6 +91,9 @@ int ledger_say_released(struct ledger *ledger, const struct store_command *comma
 			const struct store_operation *record);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
+/* Nothing where it has no event. */
+int ledger_say_administration(struct ledger *ledger,
+			      const struct store_administration *administration);
 /* What was running when the last owner stopped: one entry an operation. */
 int ledger_say_lost(struct ledger *ledger, const char *reason);
 

@@ -50,13 +50,18 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
+	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
+	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
 enum {
-	STORE_EXISTS = 1,  /* claim: the token is taken; `operation` (and `answer`) are filled */
+	STORE_EXISTS = 1,  /* claim: the token is taken; `operation` (and `answer`) are filled.
+			      keep: there is one of that name, and it must_be_new */
 	STORE_EXPIRED = 2, /* claim: the token's record is gone, its tombstone is not */
-	STORE_ABSENT = 3,  /* find, move, settle: no such operation (of this account) */
+	STORE_ABSENT = 3,  /* find, move, settle: no such operation (of this account). drop: no such
+			      document */
 	STORE_LOST = 4,	   /* settle, move: not in the state and epoch the command names;
 			      `operation` says where it is */
 	STORE_RETRY_REFUSED = 5, /* claim: retry_of names no failed or cancelled operation of this
@@ -72,7 +77,8 @@ enum {
 	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,  /* nobody opened it */
 	STORE_OTHER_CURRENCY = 11, /* `view.currency` is its own */
-	STORE_FULL = 12,	   /* waiting_max operations wait to be sent already */
+	STORE_FULL = 12, /* claim: waiting_max operations wait to be sent already. keep: there are
+			    STORE_DOCUMENTS_MAX of the kind */
 };
 
 enum store_kind {
@@ -95,6 +101,9 @@ enum store_kind {
 	STORE_LIST,	/* a page, newest first */
 	STORE_PURGE,	/* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
+	STORE_KEEP, /* keep `document`, in place of the one that had its kind and name */
+	STORE_DROP, /* forget the document of that kind and name */
+	STORE_KEPT, /* all documents of a kind */
 };
 
 struct store_command;
@@ -200,6 +209,15 @@ struct store_command {
 	struct operation_id before; /* older than this one; all zero: from the newest */
 	size_t limit;		    /* operations wanted, 1 to STORE_LIST_MAX */
 
+	/* in: keep, drop (kind, name) and kept (kind). A name or value that is too long, or no
+	 * name, is FAIL_LIMIT. Each change has its entry in the audit log, in the same transaction,
+	 * with what `administration` says of it. out: keep: updated_ms. */
+	struct store_document document;
+	struct store_administration administration;
+	bool must_be_new;		  /* keep: else nothing is changed (STORE_EXISTS) */
+	struct store_document *documents; /* out, kept: `document_count`, by name */
+	size_t document_count;
+
 	/* out */
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
@@ -288,6 +306,13 @@ void store_note(struct store *store, const struct operation_id *id,
  */
 void store_tell(struct store *store, const struct store_operation *operation,
 		const struct store_attempt *attempt);
+
+/*
+ * Record in the audit log what has no document: a failed attempt to authenticate. Copied, and
+ * dropped, like a note. Any thread.
+ */
+void store_tell_administration(struct store *store,
+			       const struct store_administration *administration);
 
 /*
  * Say what became of an attempt's answer, copied, with nobody waiting for it; dropped like a

@@ -399,6 +399,9 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_KEPT:
+		r = is_usable(ledger) ? ledger_kept(ledger, command) : FAIL_STORE;
+		break;
 	case STORE_TAKE:
 	case STORE_DUE:
 		r = is_usable(ledger) ? ledger_has_errand(ledger, command) : FAIL_STORE;
@@ -436,6 +439,13 @@ static int engine_begin(struct engine *engine)
 	return ledger_run(ledger, ledger_statement(ledger, SQL_BEGIN));
 }
 
+static int tell(struct ledger *ledger, const struct store_command *command)
+{
+	return command->administration.event
+		       ? ledger_say_administration(ledger, &command->administration)
+		       : ledger_say_noted(ledger, command, &command->operation);
+}
+
 static int engine_apply(struct engine *engine, struct store_command *command)
 {
 	struct ledger *ledger = ledger_of(engine);
@@ -456,7 +466,13 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		r = ledger_note(ledger, command);
 		break;
 	case STORE_TELL:
-		r = ledger_say_noted(ledger, command, &command->operation);
+		r = tell(ledger, command);
+		break;
+	case STORE_KEEP:
+		r = ledger_keep(ledger, command);
+		break;
+	case STORE_DROP:
+		r = ledger_drop(ledger, command);
 		break;
 	case STORE_AMEND:
 		r = ledger_amend(ledger, command);
@@ -479,9 +495,9 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	default:
 		unreachable("what changes nothing has been answered by engine_look");
 	}
-	if (r < 0 && r != FAIL_MEMORY)
+	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;
-	command->result = r; /* a full arena shows before the first change */
+	command->result = r; /* a full arena, or a limit, shows before the first change */
 	return 0;
 }
 
