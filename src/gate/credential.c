@@ -16,6 +16,9 @@
 
 enum { STATUS_UNAUTHORIZED = 401 };
 
+/* Of all that the store may keep. */
+#define SECRETS_MEMORY ((size_t)STORE_DOCUMENTS_MAX * (STORE_DOCUMENT_VALUE_MAX + 1024))
+
 static bool has_credential(const struct settings_upstream *upstream)
 {
 	return upstream->credential.secret.len > 0;
@@ -66,6 +69,31 @@ void credentials_warn(const struct settings *settings, struct secrets *secrets, 
 			 "NAME");
 		log_end(&line);
 	}
+}
+
+int credentials_load(struct store *store, struct secrets *secrets)
+{
+	struct store_command command = {
+		.kind = STORE_KEPT,
+		.document = {.kind = DOCUMENT_SECRET},
+	};
+	struct arena mem;
+	int r;
+
+	arena_init(&mem, SECRETS_MEMORY);
+	command.mem = &mem;
+	gate_ask_now(store, &command);
+	r = command.result;
+	for (size_t i = 0; r == 0 && i < command.document_count; i++) {
+		const struct store_document *document = &command.documents[i];
+
+		if (secret_name_is_fine(document->name))
+			r = secrets_put(secrets, document->name, document->value,
+					document->updated_ms);
+		explicit_bzero((char *)document->value.at, document->value.len);
+	}
+	arena_fini(&mem);
+	return r;
 }
 
 bool credential_replaces(const struct settings_upstream *upstream, struct str name)

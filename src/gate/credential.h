@@ -30,6 +30,9 @@ int credentials_init(struct credential *credentials, const struct settings *sett
 		     struct secrets *secrets);
 void credentials_fini(struct credential *credentials, const struct settings *settings);
 
+/* Fill `secrets` with what the store keeps, while the gate starts. 0, or a failure. */
+int credentials_load(struct store *store, struct secrets *secrets);
+
 /* Warn of each secret that an upstream wants and that is not set. */
 void credentials_warn(const struct settings *settings, struct secrets *secrets, struct log *log);
 

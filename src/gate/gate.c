@@ -108,6 +108,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
 	r = open_store(gate, why, why_size);
+	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
+		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -136,6 +138,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 	address_format((struct sockaddr *)&address, gate->listen_text);
 	if (background_start(gate) != 0)
 		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
+	credentials_warn(gate_settings(gate), gate->secrets, gate->log);
 	janitor_start(gate);
 	take_signals(gate);
 	return 0;
@@ -181,6 +184,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
 	settings_hold_drop(old);
+	credentials_warn(hold->settings, gate->secrets, gate->log);
 	log_note(gate->log, LOG_INFO, "reloaded", "file", gate->config_file);
 }
 

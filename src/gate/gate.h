@@ -201,6 +201,9 @@ void generation_drop(struct generation *generation);
 /* A command for the store from a station's own thread, to be answered there. */
 void gate_ask(struct station *station, struct store_command *command);
 
+/* The same while the gate starts, before its loops run: the answer is waited for. */
+void gate_ask_now(struct store *store, struct store_command *command);
+
 /* One holder. Takes `settings`, also on failure: FAIL_CONFIG with `why`, FAIL_MEMORY. `secrets` has
  * to outlive it. */
 int settings_hold_new(struct settings *settings, struct secrets *secrets,

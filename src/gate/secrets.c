@@ -17,6 +17,7 @@ struct secret {
 	char *value; /* sodium_malloc()ed */
 	size_t len;
 	uint64_t version;
+	int64_t updated_ms;
 };
 
 struct secrets {
@@ -90,7 +91,8 @@ static int add(struct secrets *secrets, struct str name, struct secret **out_row
 	return 0;
 }
 
-static int put(struct secrets *secrets, struct str name, char *value, size_t len)
+static int put(struct secrets *secrets, struct str name, char *value, size_t len,
+	       int64_t updated_ms)
 {
 	struct secret *row = find(secrets, name);
 	int r = row ? 0 : add(secrets, name, &row);
@@ -101,12 +103,13 @@ static int put(struct secrets *secrets, struct str name, char *value, size_t len
 	row->value = value;
 	row->len = len;
 	row->version = ++secrets->last_version;
+	row->updated_ms = updated_ms;
 	return 0;
 }
 
 /* For every thread. */
 
-int secrets_put(struct secrets *secrets, struct str name, struct str value)
+int secrets_put(struct secrets *secrets, struct str name, struct str value, int64_t updated_ms)
 {
 	char *copy;
 	int r;
@@ -118,7 +121,7 @@ int secrets_put(struct secrets *secrets, struct str name, struct str value)
 	if (value.len)
 		memcpy(copy, value.at, value.len);
 	pthread_mutex_lock(&secrets->lock);
-	r = put(secrets, name, copy, value.len);
+	r = put(secrets, name, copy, value.len, updated_ms);
 	pthread_mutex_unlock(&secrets->lock);
 	if (r != 0)
 		sodium_free(copy);
@@ -164,4 +167,45 @@ uint64_t secrets_version(struct secrets *secrets, struct str name)
 	version = row ? row->version : 0;
 	pthread_mutex_unlock(&secrets->lock);
 	return version;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return str_compare(((const struct secret_note *)a)->name,
+			   ((const struct secret_note *)b)->name);
+}
+
+/* With the lock held. */
+static int write_notes(const struct secrets *secrets, struct arena *mem, struct secret_note *notes)
+{
+	for (size_t i = 0; i < secrets->count; i++) {
+		const struct secret *row = &secrets->rows[i];
+
+		notes[i].name = arena_str(mem, str_of(row->name, row->name_len));
+		notes[i].updated_ms = row->updated_ms;
+		if (!notes[i].name.at)
+			return FAIL_MEMORY;
+	}
+	return 0;
+}
+
+int secrets_list(struct secrets *secrets, struct arena *mem, struct secret_note **out_notes,
+		 size_t *out_count)
+{
+	struct secret_note *notes;
+	size_t count;
+	int r = FAIL_MEMORY;
+
+	pthread_mutex_lock(&secrets->lock);
+	count = secrets->count;
+	notes = arena_alloc(mem, (count + 1) * sizeof(*notes));
+	if (notes)
+		r = write_notes(secrets, mem, notes);
+	pthread_mutex_unlock(&secrets->lock);
+	if (r != 0)
+		return r;
+	qsort(notes, count, sizeof(*notes), by_name);
+	*out_notes = notes;
+	*out_count = count;
+	return 0;
 }

@@ -26,11 +26,11 @@ static void test_put_and_drop(void **state)
 
 	assert_int_equal(secrets_new(&secrets), 0);
 	assert_secret(secrets, "a", NULL);
-	assert_int_equal(secrets_put(secrets, STR("a"), STR("one")), 0);
-	assert_int_equal(secrets_put(secrets, STR("b"), STR("two")), 0);
+	assert_int_equal(secrets_put(secrets, STR("a"), STR("one"), 7), 0);
+	assert_int_equal(secrets_put(secrets, STR("b"), STR("two"), 7), 0);
 	assert_secret(secrets, "a", "one");
 	first = secrets_version(secrets, STR("a"));
-	assert_int_equal(secrets_put(secrets, STR("a"), STR("three")), 0);
+	assert_int_equal(secrets_put(secrets, STR("a"), STR("three"), 7), 0);
 	assert_secret(secrets, "a", "three");
 	assert_true(secrets_version(secrets, STR("a")) > first);
 	secrets_drop(secrets, STR("a"));
@@ -38,6 +38,28 @@ static void test_put_and_drop(void **state)
 	assert_secret(secrets, "a", NULL);
 	assert_secret(secrets, "b", "two");
 	secrets_free(secrets);
+}
+
+static void test_list(void **state)
+{
+	struct secrets *secrets;
+	struct secret_note *notes;
+	struct arena mem;
+	size_t count;
+
+	arena_init(&mem, 4096);
+	assert_int_equal(secrets_new(&secrets), 0);
+	assert_int_equal(secrets_list(secrets, &mem, &notes, &count), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(secrets_put(secrets, STR("b"), STR("two"), 2), 0);
+	assert_int_equal(secrets_put(secrets, STR("a"), STR("one"), 1), 0);
+	assert_int_equal(secrets_list(secrets, &mem, &notes, &count), 0);
+	assert_int_equal(count, 2);
+	assert_text(notes[0].name, STR("a"));
+	assert_int_equal(notes[0].updated_ms, 1);
+	assert_text(notes[1].name, STR("b"));
+	secrets_free(secrets);
+	arena_fini(&mem);
 }
 
 static void test_many(void **state)
@@ -48,7 +70,7 @@ static void test_many(void **state)
 	assert_int_equal(secrets_new(&secrets), 0);
 	for (int i = 0; i < 300; i++) {
 		snprintf(name, sizeof(name), "name%d", i);
-		assert_int_equal(secrets_put(secrets, str_from(name), str_from(name)), 0);
+		assert_int_equal(secrets_put(secrets, str_from(name), str_from(name), 7), 0);
 	}
 	for (int i = 0; i < 300; i += 7) {
 		snprintf(name, sizeof(name), "name%d", i);
@@ -64,6 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put_and_drop),
+		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_many),
 	};
 
