@@ -123,5 +123,8 @@ void api_list_locks(struct api_call *call);
 
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
+void api_list_secrets(struct api_call *call);
+void api_set_secret(struct api_call *call);
+void api_remove_secret(struct api_call *call);
 
 #endif
