@@ -65,11 +65,11 @@ static bool copy_actions(struct arena *mem, struct caller *caller)
 	return true;
 }
 
-static bool copy_caller(struct arena *mem, const struct caller *from, struct caller *out)
+bool session_caller_copy(struct arena *mem, const struct caller *from, struct caller *out_caller)
 {
-	*out = *from;
-	return copy(mem, &out->account) && copy(mem, &out->agent) && copy(mem, &out->credential) &&
-	       copy_actions(mem, out);
+	*out_caller = *from;
+	return copy(mem, &out_caller->account) && copy(mem, &out_caller->agent) &&
+	       copy(mem, &out_caller->credential) && copy_actions(mem, out_caller);
 }
 
 /* -- sessions ---------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ static struct session *new_session(const struct caller *caller)
 		return NULL;
 	arena_init(&session->mem, SESSION_MEMORY);
 	list_init(&session->link);
-	if (copy_caller(&session->mem, caller, &session->caller))
+	if (session_caller_copy(&session->mem, caller, &session->caller))
 		return session;
 	arena_fini(&session->mem);
 	free(session);
@@ -152,7 +152,15 @@ int session_begin(struct sessions *sessions, const struct caller *caller,
 	return 0;
 }
 
-int session_find(struct sessions *sessions, struct str cookie, struct session **out_session)
+static void use(struct sessions *sessions, struct session *session)
+{
+	session->used_ms = env_monotonic_ms(sessions->env);
+	list_remove(&session->link);
+	list_append(&sessions->open, &session->link);
+}
+
+int session_find(struct sessions *sessions, struct str cookie, bool is_use,
+		 struct session **out_session)
 {
 	struct list *link, *after;
 	struct hash digest;
@@ -166,9 +174,8 @@ int session_find(struct sessions *sessions, struct str cookie, struct session **
 
 		if (sodium_memcmp(digest.bytes, session->digest.bytes, HASH_SIZE) != 0)
 			continue;
-		session->used_ms = env_monotonic_ms(sessions->env);
-		list_remove(&session->link);
-		list_append(&sessions->open, &session->link);
+		if (is_use)
+			use(sessions, session);
 		*out_session = session;
 		return 0;
 	}

@@ -83,9 +83,11 @@ int session_begin(struct sessions *sessions, const struct caller *caller,
 		  char out_cookie[SESSION_TEXT + 1], struct session **out_session);
 
 /*
- * The session whose cookie has this text: 0, and it counts as used now; SESSION_NONE.
+ * The session whose cookie has this text: 0; SESSION_NONE. `is_use`: it counts as used now, so that
+ * it does not end for want of use.
  */
-int session_find(struct sessions *sessions, struct str cookie, struct session **out_session);
+int session_find(struct sessions *sessions, struct str cookie, bool is_use,
+		 struct session **out_session);
 
 /* Is the session of that number still open? Does not count as a use. */
 bool session_is_open(struct sessions *sessions, uint64_t number);
@@ -97,6 +99,9 @@ void session_end(struct sessions *sessions, struct session *session);
 
 /* End all that this credential has begun; how many. */
 unsigned sessions_end_of(struct sessions *sessions, struct str credential);
+
+/* A copy with its own strings in `mem`. False: there is no room. */
+bool session_caller_copy(struct arena *mem, const struct caller *from, struct caller *out_caller);
 
 /* A text that begins one session of whoever brings it first. */
 void session_link_make(struct sessions *sessions, char out_link[SESSION_TEXT + 1]);

@@ -72,7 +72,7 @@ static int find(struct world *world, const char *cookie)
 {
 	struct session *session;
 
-	return session_find(&world->sessions, str_from(cookie), &session);
+	return session_find(&world->sessions, str_from(cookie), true, &session);
 }
 
 /* Shows that a session is found by its cookie alone, and is a copy of its caller. */
@@ -85,7 +85,7 @@ static void a_session_is_found_by_its_cookie(void **state)
 	begin_world(&world);
 	session = sign_in(&world, credential, cookie);
 	credential[4] = '2';
-	assert_int_equal(session_find(&world.sessions, str_from(cookie), &found), 0);
+	assert_int_equal(session_find(&world.sessions, str_from(cookie), true, &found), 0);
 	assert_ptr_equal(found, session);
 	assert_true(str_equal(found->caller.credential, STR("key_1")));
 	assert_true(str_equal(found->caller.account, STR("acme")));
@@ -150,6 +150,7 @@ static void looking_prolongs_nothing(void **state)
 	number = session->number;
 	world.clock.monotonic_ms += SESSION_IDLE_MS - 1;
 	assert_true(session_is_open(&world.sessions, number));
+	assert_int_equal(session_find(&world.sessions, str_from(cookie), false, &session), 0);
 	world.clock.monotonic_ms += 1;
 	assert_false(session_is_open(&world.sessions, number));
 	sessions_fini(&world.sessions);
