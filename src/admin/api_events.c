@@ -111,7 +111,7 @@ static void ring(struct listeners *listeners)
 	store_stats_read(listeners->admin->gate->store, &is);
 	if (has_asked(&listeners->was, &is))
 		tell_all(listeners, STR("data: {\"kind\":\"approval\",\"id\":null}\n\n"));
-	if (listeners->was.commands != is.commands)
+	if (listeners->was.changes != is.changes)
 		tell_all(listeners, STR("data: {\"kind\":\"operation\",\"id\":null}\n\n"));
 	listeners->was = is;
 }
