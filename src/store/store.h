@@ -266,6 +266,7 @@ enum { STORE_BUCKETS = 20 };
 struct store_stats {
 	uint64_t batches, commands, failures, uncertain;
 	uint64_t purged, tombstones_dropped;
+	uint64_t changes; /* commands that may have changed what somebody sees */
 	uint64_t queue_depth;		     /* now */
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
