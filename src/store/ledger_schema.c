@@ -78,6 +78,10 @@ static const char *const migrations[] = {
 	"INSERT INTO audit_tip VALUES(1, 'counterfoil.' || lower(hex(randomblob(8))), x'');"
 	"INSERT INTO counter VALUES(11, 0);",
 	/* 3 */
+	"CREATE TABLE document("
+	" kind INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,"
+	" updated_ms INTEGER NOT NULL, PRIMARY KEY(kind, name)) WITHOUT ROWID;",
+	/* 4 */
 	"CREATE TABLE approval("
 	" op INTEGER PRIMARY KEY, needed INTEGER NOT NULL, given INTEGER NOT NULL,"
 	" stand INTEGER NOT NULL, asked_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,"
@@ -261,6 +265,12 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
+	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
+	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",
+	[SQL_DOCUMENT_DELETE] = "DELETE FROM document WHERE kind = ?1 AND name = ?2",
+	[SQL_DOCUMENT_LIST] = "SELECT name, value, updated_ms FROM document WHERE kind = ?1"
+			      " ORDER BY name LIMIT ?2",
 	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
 };
 
