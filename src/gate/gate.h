@@ -11,6 +11,7 @@
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
+#include "auth/jwks_file.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
 #include "gate/waiting.h"
@@ -22,6 +23,7 @@
 
 struct background;
 struct gate;
+struct issuer;
 
 /* A loop that can ask the store. */
 struct station {
@@ -38,7 +40,9 @@ struct settings_hold {
 	struct settings *settings;
 	struct tls_context *tls;       /* of the data listener; NULL: plain */
 	struct tls_context *admin_tls; /* of the admin listener; NULL: plain */
-	atomic_uint holders;	       /* freed with the last one */
+	struct jwks *jwks;	       /* accounts.jwt.jwks, as the file was then; NULL: no file */
+	struct jwks_stamp jwks_stamp;
+	atomic_uint holders; /* freed with the last one */
 };
 
 /* The generations of one loop: a worker's, or the background's. */
@@ -102,6 +106,7 @@ struct gate {
 	atomic_bool is_draining;
 	atomic_uint drained_workers;
 	struct background *background; /* see background.h */
+	struct issuer *issuer;	       /* see issuer.h */
 	atomic_bool is_background_drained;
 
 	/* the control thread's */

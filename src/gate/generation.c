@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int load_tls(const struct settings_tls *tls, struct tls_context **out_context, char *why,
@@ -17,6 +18,22 @@ static int load_tls(const struct settings_tls *tls, struct tls_context **out_con
 	if (!tls->certificate.len)
 		return 0;
 	return tls_context_new(tls->certificate.at, tls->key.at, out_context, why, why_size);
+}
+
+static int load_keys(struct settings_hold *hold, char *why, size_t why_size)
+{
+	const struct settings *settings = hold->settings;
+	const struct settings_jwt *jwt = &settings->accounts.jwt;
+	char reason[JWKS_WHY_MAX];
+	int r;
+
+	if (settings->accounts.from != SETTINGS_ACCOUNTS_JWT || jwt->url.text.len)
+		return 0;
+	r = jwks_read_file(jwt->jwks.at, &hold->jwks, &hold->jwks_stamp, reason);
+	if (r <= 0)
+		return r;
+	snprintf(why, why_size, "accounts.jwt.jwks (%s) is no key set: %s", jwt->jwks.at, reason);
+	return FAIL_CONFIG;
 }
 
 int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
@@ -34,6 +51,8 @@ int settings_hold_new(struct settings *settings, struct settings_hold **out_hold
 	r = load_tls(&settings->tls, &hold->tls, why, why_size);
 	if (r == 0)
 		r = load_tls(&settings->admin_tls, &hold->admin_tls, why, why_size);
+	if (r == 0)
+		r = load_keys(hold, why, why_size);
 	if (r != 0) {
 		settings_hold_drop(hold);
 		return r;
@@ -48,6 +67,7 @@ void settings_hold_drop(struct settings_hold *hold)
 		return;
 	tls_context_free(hold->tls);
 	tls_context_free(hold->admin_tls);
+	jwks_drop(hold->jwks);
 	settings_free(hold->settings);
 	free(hold);
 }
