@@ -124,6 +124,19 @@ static int find_key(const struct jwks *set, const struct json_value *header,
 	}
 }
 
+bool jwt_key_is_known(const struct jwks *set, struct str token, struct arena *mem)
+{
+	const struct jwks_algorithm *algorithm;
+	const struct jwks_key *key;
+	struct json_value *header;
+	struct parts parts;
+	const char *why;
+
+	return token.len > JWT_BYTES_MAX || !split(token, &parts) ||
+	       read_object(parts.header, mem, &header) != 0 ||
+	       find_key(set, header, &key, &algorithm, &why) != JWT_UNKNOWN_KEY;
+}
+
 static bool cjose_agrees(const struct jwks_key *key, struct str token)
 {
 	cjose_jws_t *jws = cjose_jws_import(token.at, token.len, NULL);

@@ -46,6 +46,12 @@ int jwt_verify(const struct jwks *set, const struct jwt_rules *rules, struct str
 	       int64_t now_ms, struct arena *mem, struct jwt_claims *out_claims,
 	       const char **out_why);
 
+/*
+ * Is the key that its header asks for in the set? Also true of what is no token, or will be refused
+ * with any set: only for a key that a newer set may have it is worth to look for one.
+ */
+bool jwt_key_is_known(const struct jwks *set, struct str token, struct arena *mem);
+
 /* Does that text look like one: three parts? Nothing is said of whether it is good. */
 bool jwt_is_like(struct str text);
 

@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 
 struct background;
+struct check_cache;
 struct gate;
 struct issuer;
 
@@ -75,6 +76,7 @@ struct worker {
 	struct generations generations;
 	struct metrics metrics;
 	struct loop_sweeper sweeper; /* brings the metrics up to date */
+	struct check_cache *checks;  /* credentials that hold; NULL: none is remembered */
 
 	/* what the control thread asks for; each may come on the heels of another */
 	struct loop_post reload, drain, give_up, stop;

@@ -281,6 +281,10 @@ static void test_keys_without_name(void **state)
 	taken(world); /* only one key fits */
 	make_plain(world, &world->rsa, "RS256", "next");
 	assert_int_equal(verify(world, &why, &claims), JWT_UNKNOWN_KEY);
+	assert_false(jwt_key_is_known(world->set, buf_str(&world->token), &world->mem));
+	make_plain(world, &world->rsa, "RS256", "rsa");
+	assert_true(jwt_key_is_known(world->set, buf_str(&world->token), &world->mem));
+	assert_true(jwt_key_is_known(world->set, STR("no token"), &world->mem));
 }
 
 #define AROUND(claims) "{\"alg\":\"ES256\",\"kid\":\"p256\"}", claims
