@@ -1,5 +1,5 @@
 /*
- * The admin listener: routes, and the two files by which a command line finds it.
+ * The admin listener itself, and the two files by which a command line finds it.
  */
 #include "admin/admin.h"
 
@@ -12,16 +12,15 @@
 enum {
 	ADMIN_CONNECTIONS = 256,
 	ADMIN_MEMORY = 8 * 1024 * 1024,
-	ANSWER_MAX = 4 * 1024 * 1024,
 	FINDS_MAX = 2, /* of one decision, each with the request that is kept */
 };
 
 void admin_answer_text(struct exchange *exchange, int status, struct str text)
 {
-	exchange_answer(
-		exchange, status,
-		STR("Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"),
-		text);
+	exchange_answer(exchange, status,
+			STR("Content-Type: text/plain; charset=utf-8\r\n"
+			    "Cache-Control: no-store\r\n" ADMIN_GUARDS),
+			text);
 }
 
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
@@ -30,59 +29,14 @@ void admin_answer_problem(struct exchange *exchange, enum problem problem, const
 	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
 	problem_answer(exchange, &facts,
-		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n") : STR(""), NULL);
-}
-
-static void finished(struct exchange *exchange, enum delivery delivery)
-{
-	exchange_release(exchange);
-}
-
-static const struct exchange_events events = {.finished = finished};
-
-static void answer_metrics(struct admin *admin, struct exchange *exchange)
-{
-	struct buf body;
-
-	buf_init(&body, ANSWER_MAX);
-	admin_metrics(admin->gate, &body);
-	exchange_answer(exchange, 200,
-			STR("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"),
-			buf_str(&body));
-	buf_fini(&body);
-}
-
-static void answer_ready(struct admin *admin, struct exchange *exchange)
-{
-	if (atomic_load(&admin->gate->is_draining))
-		admin_answer_text(exchange, 503, STR("draining\n"));
-	else if (!store_is_healthy(admin->gate->store))
-		admin_answer_text(exchange, 503, STR("the store cannot commit\n"));
-	else
-		admin_answer_text(exchange, 200, STR("ready\n"));
+		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n" ADMIN_GUARDS)
+				    : STR(ADMIN_GUARDS),
+		       NULL);
 }
 
 static void begin(struct service *service, struct exchange *exchange)
 {
-	struct admin *admin = list_entry(service, struct admin, service);
-	struct str path = exchange->request.parts.path;
-	bool is_get = str_equal(exchange->request.method, STR("GET")) ||
-		      str_equal(exchange->request.method, STR("HEAD"));
-
-	exchange->events = &events;
-	exchange->owner = admin;
-	if (str_starts_with(path, STR("/api/")))
-		admin_api(admin, exchange);
-	else if (!is_get)
-		admin_answer_problem(exchange, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
-	else if (str_equal(path, STR("/healthz")))
-		admin_answer_text(exchange, 200, STR("ok\n"));
-	else if (str_equal(path, STR("/readyz")))
-		answer_ready(admin, exchange);
-	else if (str_equal(path, STR("/metrics")))
-		answer_metrics(admin, exchange);
-	else
-		admin_answer_problem(exchange, PROBLEM_NOT_FOUND, NULL);
+	admin_api(list_entry(service, struct admin, service), exchange);
 }
 
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
@@ -91,6 +45,7 @@ static void refuse(struct service *service, const struct http_refusal *refusal, 
 	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	problem_headers(headers, &facts);
+	buf_append_str(headers, STR(ADMIN_GUARDS));
 	problem_write(body, &facts);
 }
 

@@ -1,18 +1,9 @@
 /*
- * The admin listener: health, metrics, and the operator's side of operations.
+ * The admin listener: health, metrics, and the people's side of the gate.
  *
- *   GET  /healthz                          the process answers
- *   GET  /readyz                           it would take work: store healthy, not draining
- *   GET  /metrics                          Prometheus text
- *   GET  /api/operations[?…]               a page, newest first
- *   GET  /api/operations/{id}              one, with its attempts
- *   POST /api/operations/{id}/cancel       {"why"}
- *   POST /api/operations/{id}/resolve      {"happened", "retry", "why", "reference", "epoch"}
- *   POST /api/operations/{id}/release      {"why"}: it loses its lock
- *   GET  /api/locks[?held=true][&waiting=true]
- *
- * Everything under /api needs the bearer token in the file `admin-token` of the data directory
- * (mode 0600), so it is for those who may read that directory. It runs on the control loop.
+ * What it serves is the table in api_table.c. All but health needs a credential: the bearer token
+ * in the file `admin-token` of the data directory (mode 0600) lets in whoever may read that
+ * directory, as operator of all accounts. It runs on the control loop.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -21,6 +12,17 @@
 #include "gate/problem.h"
 
 enum { ADMIN_TOKEN_TEXT = 64 };
+
+/*
+ * Header lines of every answer but the console's own pages: what a browser gets here is neither
+ * guessed at, nor framed, nor run, nor named to others. Cache-Control: no-store is with each
+ * answer's own lines, because problems have it already.
+ */
+#define ADMIN_GUARDS                                                                               \
+	"X-Content-Type-Options: nosniff\r\n"                                                      \
+	"X-Frame-Options: DENY\r\n"                                                                \
+	"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"                  \
+	"Referrer-Policy: no-referrer\r\n"
 
 struct admin {
 	struct service service;
@@ -42,7 +44,7 @@ int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_si
 /* Stop listening, remove gate.json. Before gate_close(). */
 void admin_stop(struct admin *admin);
 
-/* api.c: one exchange under /api, whose body is wanted. */
+/* api.c: one exchange, from its head to its answer. */
 void admin_api(struct admin *admin, struct exchange *exchange);
 
 /* metrics.c: all of them as Prometheus text (version 0.0.4). */

@@ -164,6 +164,9 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 				     "listed, rather than too much."},
 	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
 				     "The credential is missing, or is not one that is let in."},
+	[PROBLEM_FORBIDDEN] = {"forbidden", 403, "Not allowed", ADVICE_STOP, 0,
+			       "The credential is known, and its role or its account does not "
+			       "reach this. Nothing was done."},
 	[PROBLEM_SIGNATURE_INVALID] =
 		{"signature-invalid", 401, "The event is not signed as it should be", ADVICE_FIX, 0,
 		 "Events are signed as Standard Webhooks has it: webhook-id, webhook-timestamp and "
