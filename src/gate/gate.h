@@ -56,6 +56,7 @@ struct generation {
 	struct settings_hold *hold;
 	const struct settings *settings;
 	struct client **clients; /* one an upstream, in the settings' order */
+	struct client *notify;	 /* of who is told of approvals, the notifier's; or NULL */
 	unsigned requests;	 /* that began with it and have not ended */
 	bool is_retired;	 /* a newer one has come */
 };

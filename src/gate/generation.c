@@ -69,6 +69,8 @@ void generations_give_up(struct generations *home)
 
 		for (size_t i = 0; i < generation->settings->upstream_count; i++)
 			client_give_up(generation->clients[i]);
+		if (generation->notify)
+			client_give_up(generation->notify);
 	}
 }
 
@@ -77,6 +79,8 @@ void generation_free(struct generation *generation)
 	list_remove(&generation->link);
 	for (size_t i = 0; i < generation->settings->upstream_count; i++)
 		client_release(generation->clients[i]);
+	if (generation->notify)
+		client_release(generation->notify);
 	free(generation->clients);
 	settings_hold_drop(generation->hold);
 	free(generation);

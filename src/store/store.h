@@ -53,6 +53,7 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_NOTICES_OF_ONE_MAX = 16, /* of one question; nobody is told of what follows */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -109,6 +110,8 @@ enum store_kind {
 			  */
 	STORE_LAPSE,	 /* cancel what nobody has agreed to in time, a bounded number at a time */
 	STORE_APPROVALS, /* a page of questions, those that wait first, each of both newest first */
+	STORE_NOTICES,	 /* what is to be told of questions, and due; see `notices` */
+	STORE_NOTICED,	 /* it has been told, or is to be told again then */
 	STORE_PURGE,	 /* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
 };
@@ -228,6 +231,17 @@ struct store_command {
 	struct operation_id previous;
 	int64_t previous_ms;
 	struct str previous_shown;
+
+	/*
+	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
+	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
+	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
+	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * not there is done (0).
+	 */
+	struct store_notice *notices;
+	size_t notice_count;
+	struct store_notice notice;
 
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
