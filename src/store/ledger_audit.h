@@ -65,9 +65,11 @@ struct ledger_said {
 	enum operation_state from;		 /* 0: it was not there, or has not moved */
 	bool has_moved;
 	bool has_end; /* its reference, resource, reason and decided_by are of this change */
-	const struct store_attempt *attempt; /* NULL: none */
-	uint32_t attempt_number;	     /* 0: none */
-	const struct store_answer *answer;   /* NULL, or status 0: none */
+	const struct store_attempt *attempt;   /* NULL: none */
+	uint32_t attempt_number;	       /* 0: none */
+	const struct store_answer *answer;     /* NULL, or status 0: none */
+	const struct store_approval *approval; /* NULL: not of one */
+	const struct store_consent *consent;   /* NULL: nobody answered */
 };
 
 /* Append an entry. 0, or a failure that ends the transaction. */
@@ -88,6 +90,10 @@ int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
 int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
 int ledger_say_released(struct ledger *ledger, const struct store_command *command,
 			const struct store_operation *record);
+/* A question that is asked (stand waits, and `answer` NULL), answered, or over. */
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
 /* What was running when the last owner stopped: one entry an operation. */
