@@ -19,6 +19,7 @@
  *   notice      (operation, n): what somebody outside is to be told of a question
  *   known       agents whose use of an action somebody has agreed to
  *   request     of operations that the gate may have to send by itself, until they have ended
+ *   document    (kind, name): keys, secrets and other small records
  *
  * An id is a 64-bit key (48 bits of milliseconds, 16 of a counter, strictly increasing,
  * whatever the clock does) and 64 random bits, which are compared when it is looked up. The
@@ -131,6 +132,11 @@ enum ledger_statement {
 	SQL_AUDIT_RUNNING,
 	SQL_AUDIT_FROM,
 	SQL_AUDIT_DROP,
+	SQL_DOCUMENT_IS,
+	SQL_DOCUMENT_COUNT,
+	SQL_DOCUMENT_PUT,
+	SQL_DOCUMENT_DELETE,
+	SQL_DOCUMENT_LIST,
 	SQL_STATEMENTS,
 };
 
@@ -426,6 +432,11 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record);
 /* ledger_find.c */
 int ledger_find(struct ledger *ledger, struct store_command *command);
 int ledger_list(struct ledger *ledger, struct store_command *command);
+
+/* ledger_document.c */
+int ledger_keep(struct ledger *ledger, struct store_command *command);
+int ledger_drop(struct ledger *ledger, const struct store_command *command);
+int ledger_kept(struct ledger *ledger, struct store_command *command);
 
 /* ledger_purge.c */
 int ledger_purge(struct ledger *ledger, struct store_command *command);

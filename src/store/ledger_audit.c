@@ -15,6 +15,7 @@
  *   policy, until_ms          the declaration that asks, and how long it is open
  *   answerer, role            who answered, in which role ("by" is their credential)
  *   reason, note              why
+ *   subject                   of administration: which key or secret
  *   cut                       true where texts were too long for an entry, and were cut
  *
  * The time is the entry's own, but for notes, which are written later: those have at_ms.
@@ -210,6 +211,35 @@ static void tell_consent(struct teller *teller, const struct store_consent *cons
 	tell_text(teller, "reason", consent->why);
 }
 
+static void tell_change(struct teller *teller, const struct ledger_said *said)
+{
+	tell_operation(teller, said->operation);
+	tell_move(teller, said);
+	if (said->attempt)
+		tell_attempt(teller, said->attempt);
+	if (said->type == ENTRY_REPLAY)
+		tell_number(teller, "at_ms", said->attempt->at_ms);
+	if (said->approval)
+		tell_approval(teller, said->approval);
+	if (said->consent)
+		tell_consent(teller, said->consent);
+	else
+		tell_by(teller, said);
+	if (said->answer)
+		tell_answer(teller, said->answer);
+	if (said->has_end)
+		tell_end(teller, said->operation);
+}
+
+static void tell_administration(struct teller *teller,
+				const struct store_administration *administration)
+{
+	tell_text(teller, "subject", administration->subject);
+	tell_text(teller, "account", administration->account);
+	tell_text(teller, "by", administration->by);
+	tell_text(teller, "reason", administration->why);
+}
+
 static void tell_all(const struct ledger_said *said, size_t cut, struct buf *out)
 {
 	struct teller teller = {.cut = cut};
@@ -218,22 +248,10 @@ static void tell_all(const struct ledger_said *said, size_t cut, struct buf *out
 	json_writer_init(&teller.json, out);
 	json_open_object(&teller.json);
 	tell_events(&teller, said);
-	tell_operation(&teller, said->operation);
-	tell_move(&teller, said);
-	if (said->attempt)
-		tell_attempt(&teller, said->attempt);
-	if (said->type == ENTRY_REPLAY)
-		tell_number(&teller, "at_ms", said->attempt->at_ms);
-	if (said->approval)
-		tell_approval(&teller, said->approval);
-	if (said->consent)
-		tell_consent(&teller, said->consent);
+	if (said->administration)
+		tell_administration(&teller, said->administration);
 	else
-		tell_by(&teller, said);
-	if (said->answer)
-		tell_answer(&teller, said->answer);
-	if (said->has_end)
-		tell_end(&teller, said->operation);
+		tell_change(&teller, said);
 	if (cut != UNCUT) {
 		json_name(&teller.json, "cut");
 		json_boolean(&teller.json, true);
@@ -263,23 +281,31 @@ static int insert(struct ledger *ledger, uint64_t seq, const struct buf *bytes)
 	return ledger_run(ledger, put);
 }
 
-int ledger_say(struct ledger *ledger, const struct ledger_said *said)
+int ledger_audit_append(struct ledger *ledger, enum entry_type type)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	struct tip_entry entry = {.type = said->type,
+	struct tip_entry entry = {.type = type,
+				  .epoch = audit->now.number,
 				  .time_ms = (uint64_t)env_wall_ms(ledger->env)};
 
-	require(audit->is_open);
-	tell_all(said, UNCUT, &audit->text);
-	if (audit->text.is_spoiled)
-		tell_all(said, CUT_TEXT, &audit->text);
-	require(!audit->text.is_spoiled);
-	memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
+	require(audit->is_open && !audit->text.is_spoiled);
+	if (entry_type_is_encrypted(type))
+		memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
 	entry.text = buf_str(&audit->text);
 	buf_clear(&audit->bytes);
-	if (tip_append(&audit->tip, &entry, &audit->keys.data, &audit->bytes, NULL) != 0)
+	if (tip_append(&audit->tip, &entry, &audit->now.keys.data, &audit->bytes, NULL) != 0)
 		return fail(FAIL_STORE);
 	return insert(ledger, audit->tip.frontier.size - 1, &audit->bytes);
+}
+
+int ledger_say(struct ledger *ledger, const struct ledger_said *said)
+{
+	struct buf *text = &ledger->audit.text;
+
+	tell_all(said, UNCUT, text);
+	if (text->is_spoiled)
+		tell_all(said, CUT_TEXT, text);
+	return ledger_audit_append(ledger, said->type);
 }
 
 void ledger_audit_put_tip(struct ledger *ledger, int *r)
@@ -509,6 +535,18 @@ int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 	};
 
 	return ledger_say(ledger, &said);
+}
+
+int ledger_say_administration(struct ledger *ledger,
+			      const struct store_administration *administration)
+{
+	const struct ledger_said said = {
+		.type = ENTRY_ADMINISTRATION,
+		.events = {administration->event},
+		.administration = administration,
+	};
+
+	return administration->event ? ledger_say(ledger, &said) : 0;
 }
 
 int ledger_say_lost(struct ledger *ledger, const char *reason)

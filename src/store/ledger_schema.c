@@ -78,6 +78,10 @@ static const char *const migrations[] = {
 	"INSERT INTO audit_tip VALUES(1, 'counterfoil.' || lower(hex(randomblob(8))), x'');"
 	"INSERT INTO counter VALUES(11, 0);",
 	/* 3 */
+	"CREATE TABLE document("
+	" kind INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,"
+	" updated_ms INTEGER NOT NULL, PRIMARY KEY(kind, name)) WITHOUT ROWID;",
+	/* 4 */
 	"CREATE TABLE approval("
 	" op INTEGER PRIMARY KEY, needed INTEGER NOT NULL, given INTEGER NOT NULL,"
 	" stand INTEGER NOT NULL, asked_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,"
@@ -91,7 +95,7 @@ static const char *const migrations[] = {
 	"CREATE INDEX approval_alike ON approval(alike) WHERE stand = 1;"
 	"CREATE INDEX approval_done ON approval(account, action) WHERE done = 1;"
 	"CREATE TABLE known(agent BLOB PRIMARY KEY) WITHOUT ROWID;",
-	/* 4 */
+	/* 5 */
 	"CREATE TABLE notice("
 	" op INTEGER NOT NULL, n INTEGER NOT NULL, event INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
 	" due_ms INTEGER NOT NULL," /* 0: it has been told */
@@ -279,6 +283,12 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
+	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
+	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",
+	[SQL_DOCUMENT_DELETE] = "DELETE FROM document WHERE kind = ?1 AND name = ?2",
+	[SQL_DOCUMENT_LIST] = "SELECT name, value, updated_ms FROM document WHERE kind = ?1"
+			      " ORDER BY name LIMIT ?2",
 	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
 };
 

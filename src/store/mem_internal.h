@@ -48,13 +48,25 @@ struct budget {
 	int64_t until_ms;
 };
 
+struct document {
+	struct store_document kept;
+	bool is_gone;
+};
+
 /* Rows of one size, oldest first. */
 struct table {
 	void **rows;
 	size_t count, room;
 };
 
-enum mem_table { TABLE_RECORDS, TABLE_LOCKS, TABLE_BUDGETS, TABLE_KNOWN, TABLE_COUNT };
+enum mem_table {
+	TABLE_RECORDS,
+	TABLE_LOCKS,
+	TABLE_BUDGETS,
+	TABLE_KNOWN,
+	TABLE_DOCUMENTS,
+	TABLE_COUNT
+};
 
 /* A row as it was before it was touched. */
 struct saved {
@@ -75,7 +87,7 @@ struct memory {
 	const struct env *env;
 	struct store_mem_script *script; /* or NULL */
 	struct table tables[TABLE_COUNT];
-	struct arena lock_texts;
+	struct arena lock_texts, document_texts;
 	struct saved *saved; /* newest first */
 	struct mark begin;   /* of the transaction */
 	uint64_t last_op;
@@ -181,6 +193,11 @@ void notices_begin(const struct store_command *command, struct record *record);
 void notices_add(struct record *record, enum notice_event event, int64_t now_ms);
 int mem_notices(const struct memory *memory, struct store_command *command);
 int mem_noticed(struct memory *memory, struct store_command *command);
+
+/* mem_document.c */
+int mem_keep(struct memory *memory, struct store_command *command);
+int mem_drop(struct memory *memory, struct store_command *command);
+int mem_kept(const struct memory *memory, struct store_command *command);
 
 /* mem_errand.c */
 int mem_take(struct memory *memory, struct store_command *command);

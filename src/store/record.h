@@ -185,6 +185,30 @@ struct store_consent {
 	struct str why; /* or empty */
 };
 
+/* What documents are of. The numbers are stored; they never change. */
+enum document_kind {
+	DOCUMENT_KEY = 1,     /* a caller's key */
+	DOCUMENT_SECRET = 2,  /* a credential of an upstream */
+	DOCUMENT_SETTING = 3, /* what is set while the gate runs */
+};
+
+/* A small record with a name of its own. What is in it is its writer's. */
+struct store_document {
+	enum document_kind kind;
+	struct str name;    /* within its kind; never empty */
+	struct str value;   /* never told by the audit log */
+	int64_t updated_ms; /* the store's: when it was kept last */
+};
+
+/* What somebody who runs the gate did, or tried to, as the audit log tells it. */
+struct store_administration {
+	const char *event;  /* "key_created"; NULL: nothing is told */
+	struct str subject; /* what it was done to: the id of a key, the name of a secret */
+	struct str account; /* whose that is; or empty */
+	struct str by;	    /* who did it */
+	struct str why;	    /* or empty */
+};
+
 /* An operation that is the gate's own to see to. */
 struct store_errand {
 	struct store_operation operation; /* without its answer */

@@ -236,3 +236,9 @@ bool is_referred_to(const struct operation_id *id, struct str reference, struct 
 	downstream_key_write(id, key);
 	return str_equal(wanted, str_from(key));
 }
+
+bool document_fits(const struct store_document *document)
+{
+	return document->name.len && document->name.len <= STORE_DOCUMENT_NAME_MAX &&
+	       document->value.len <= STORE_DOCUMENT_VALUE_MAX;
+}
