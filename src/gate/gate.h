@@ -63,6 +63,7 @@ struct generation {
 	const struct settings *settings;
 	struct client **clients;       /* one an upstream, in the settings' order */
 	struct client **token_clients; /* to their token endpoints; NULL: it has none */
+	struct client *notify;	       /* of who is told of approvals, the notifier's; or NULL */
 	unsigned requests;	       /* that began with it and have not ended */
 	bool is_retired;	       /* a newer one has come */
 };
