@@ -38,6 +38,7 @@ struct api_endpoint {
 	const char *path;	 /* "{name}" stands for one segment, not empty */
 	bool is_open;		 /* answers whoever asks; `power` is not looked at */
 	enum caller_power power; /* of the caller's role */
+	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
@@ -72,8 +73,14 @@ const struct api_endpoint *api_endpoint_find(struct str method, struct str path,
  * api_caller.c: who sends this. False: nobody who is let in; *out_detail says what would be. Asked
  * when the head is there and again when the body is: what has been revoked meanwhile is not let in.
  */
-bool api_identify(const struct admin *admin, const struct exchange *exchange,
-		  struct caller *out_caller, const char **out_detail);
+bool api_identify(const struct admin *admin, struct exchange *exchange, struct caller *out_caller,
+		  const char **out_detail);
+
+/* Does it show something that could have let it in? Then it failed, and is counted. */
+bool api_shows_credential(const struct exchange *exchange);
+
+/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
 
 /* -- for handlers ------------------------------------------------------------------ */
 
@@ -120,5 +127,9 @@ void api_resolve(struct api_call *call);
 void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
+
+void api_list_keys(struct api_call *call);
+void api_create_key(struct api_call *call);
+void api_revoke_key(struct api_call *call);
 
 #endif

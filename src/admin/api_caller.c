@@ -2,9 +2,11 @@
  * Who calls the admin listener.
  *
  * Whoever may read the file `admin-token` of the data directory is the operator of all accounts:
- * they could as well write the directory itself.
+ * they could as well write the directory itself. Everybody else has a key of the gate's own.
  */
 #include "admin/api.h"
+
+#include "auth/callers.h"
 
 #include <sodium.h>
 
@@ -27,10 +29,18 @@ static bool is_admin_token(const struct admin *admin, struct str text)
 	       sodium_memcmp(text.at, admin->token, ADMIN_TOKEN_TEXT) == 0;
 }
 
-bool api_identify(const struct admin *admin, const struct exchange *exchange,
-		  struct caller *out_caller, const char **out_detail)
+bool api_shows_credential(const struct exchange *exchange)
 {
-	if (is_admin_token(admin, bearer_of(exchange))) {
+	return bearer_of(exchange).len != 0;
+}
+
+bool api_identify(const struct admin *admin, struct exchange *exchange, struct caller *out_caller,
+		  const char **out_detail)
+{
+	const struct gate *gate = admin->gate;
+	struct str bearer = bearer_of(exchange);
+
+	if (is_admin_token(admin, bearer)) {
 		*out_caller = (struct caller){
 			.account = STR(""),
 			.agent = STR("admin-token"),
@@ -40,7 +50,10 @@ bool api_identify(const struct admin *admin, const struct exchange *exchange,
 		};
 		return true;
 	}
-	*out_detail = "Send the token in the file admin-token of the data directory as a bearer "
-		      "token.";
+	if (callers_find(gate->callers, bearer, env_wall_ms(gate->env), &exchange->mem,
+			 out_caller) == 0)
+		return true;
+	*out_detail = "Send a key that is in force, or the token in the file admin-token of the "
+		      "data directory, as a bearer token.";
 	return false;
 }

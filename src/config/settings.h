@@ -95,7 +95,7 @@ struct settings_network {
 };
 
 enum settings_store { SETTINGS_STORE_SQLITE };
-enum settings_accounts { SETTINGS_ACCOUNTS_CREDENTIAL };
+enum settings_accounts { SETTINGS_ACCOUNTS_CREDENTIAL, SETTINGS_ACCOUNTS_KEY };
 enum settings_undeclared {
 	SETTINGS_UNDECLARED_PROTECT,
 	SETTINGS_UNDECLARED_PASS,

@@ -139,10 +139,12 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_CHOICE,
 	 .at = IN(accounts.from),
 	 .default_value = "credential",
-	 .range = "credential",
-	 .later = "key | jwt | header",
+	 .range = "credential | key",
+	 .later = "jwt | header",
 	 .help = "What tells whose request it is. credential: a digest of the Authorization "
-		 "header; each credential is an account of its own."},
+		 "header; each credential is an account of its own. key: keys of the gate's own "
+		 "(counterfoil key create), sent as a bearer token or in Counterfoil-Key; they "
+		 "never reach the service."},
 
 	{.name = "tokens.required",
 	 .kind = KIND_BOOL,

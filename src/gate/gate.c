@@ -8,6 +8,7 @@
  * the process before its operations have, the next gate finds them and calls them unknown.
  */
 #include "gate/background.h"
+#include "gate/keys.h"
 
 #include "base/err.h"
 
@@ -90,18 +91,22 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		.worker_count = settings->threads,
 	};
 	waiting_room_init(&gate->waiting);
+	limiter_init(&gate->limiter);
 	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
 	r = settings_hold_new(settings, &gate->hold, why, why_size);
 	if (r != 0)
 		return r;
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
-	if (!gate->log || !gate->workers || client_init_process() != 0)
+	if (!gate->log || !gate->workers || client_init_process() != 0 ||
+	    callers_new(&gate->callers) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	raise_file_limit(gate);
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
 	r = open_store(gate, why, why_size);
+	if (r == 0)
+		r = keys_load(gate, why, why_size);
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -131,6 +136,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 	if (background_start(gate) != 0)
 		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
 	janitor_start(gate);
+	keys_start(gate);
 	take_signals(gate);
 	return 0;
 }
@@ -319,6 +325,7 @@ void gate_close(struct gate *gate)
 	if (gate->store)
 		store_close(gate->store);
 	janitor_stop(gate);
+	keys_stop(gate);
 	background_close(gate);
 	if (gate->workers) {
 		for (unsigned i = 0; i < gate->worker_count; i++)
@@ -327,6 +334,8 @@ void gate_close(struct gate *gate)
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
 	waiting_room_fini(&gate->waiting);
+	callers_free(gate->callers);
+	limiter_fini(&gate->limiter);
 	free(gate->workers);
 	log_free(gate->log);
 }

@@ -9,7 +9,8 @@
 #include "net/server.h"
 
 /*
- * The lines to send on: what the client sent, without what belongs to its own connection; with
+ * The lines to send on: what the client sent, without what belongs to its own connection and
+ * without a credential of the gate's own; with
  * X-Forwarded-For, -Proto, -Host, Via and X-Request-Id set. `asks_identity`: the answer will be
  * kept, so it must not come in a coding that a later client did not ask for.
  */

@@ -66,8 +66,7 @@ static const struct {
 	{"log: {requests: true, requests: true}", {1, 23, "second time", NULL}},
 	/* not in this build */
 	{"mcp_servers: {}", {1, 1, "not in this build", NULL}},
-	{"accounts: {from: key}", {1, 18, "`key` is not in this build", "write credential"}},
-	{"accounts: {from: jwt}", {1, 18, "`jwt` is not in this build", NULL}},
+	{"accounts: {from: jwt}", {1, 18, "`jwt` is not in this build", "write credential"}},
 	{"accounts: {from: header}", {1, 18, "`header` is not in this build", NULL}},
 	{"accounts: {from: cookie}", {1, 18, "`cookie`, which is none of its words", NULL}},
 	{"store: postgresql://me:hidden@h/d", {1, 8, "`postgresql://` is not in this", NULL}},
