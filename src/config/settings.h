@@ -126,6 +126,7 @@ struct network_list {
 enum settings_store { SETTINGS_STORE_SQLITE };
 enum settings_accounts {
 	SETTINGS_ACCOUNTS_CREDENTIAL,
+	SETTINGS_ACCOUNTS_KEY,
 	SETTINGS_ACCOUNTS_JWT,
 	SETTINGS_ACCOUNTS_HEADER
 };
