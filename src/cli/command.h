@@ -89,5 +89,6 @@ extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
 extern const struct command command_audit_rotate;
 extern const struct command command_audit_erase;
+extern const struct command command_audit_prove;
 
 #endif
