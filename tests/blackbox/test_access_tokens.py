@@ -8,7 +8,7 @@ import urllib.parse
 
 import pytest
 
-from harness.client import assert_problem
+from harness.client import assert_problem, build
 from harness.gate import command
 from harness.rules import MEDIA, at_once, eventually, needed, said
 from harness.upstream import Hold, Upstream, answer, behaviour, drop, hang
@@ -54,12 +54,12 @@ def endpoint():
 def settings(upstream, endpoint, threads=4, as_=None, **oauth2):
     credential = {'secret': 'client_secret',
                   'oauth2': {'token_url': endpoint.server.url + TOKEN_PATH, 'client_id': 'the gate',
-                             'timeout': '1s', **oauth2}, **(as_ or {})}
+                             **oauth2}, **(as_ or {})}
     question = {'get': '/v1/find/{book}?name={name}', 'found': {'status': 200, 'at': '/data/0', 'as': 201},
                 'absent': {'status': 200, 'empty': '/data'}, 'settle': '100ms', 'every': '1h', 'timeout': '5s'}
     return json.dumps({
         'threads': threads,
-        'upstreams': {'default': {'url': upstream.url, 'credential': credential, 'timeout': '10s'}},
+        'upstreams': {'default': {'url': upstream.url, 'credential': credential, 'timeout': '20s'}},
         'actions': {'probed.create': {'route': 'POST /v1/probed/{book}', 'fields': {'name': needed()},
                                       'probe': question},
                     'later.create': {'route': 'POST /v1/later/{book}', 'fields': {'name': needed()},
@@ -169,7 +169,7 @@ def test_renewed_ahead(own, endpoint, upstream, path, token):
     answer(401, MEDIA, b'{"error": "invalid_client"}'), answer(500, (), b'no'), answer(302, [('Location', '/')], b''),
     answer(200, MEDIA, b'{"access_token": "a b", "token_type": "Bearer"}'), answer(200, MEDIA, b'{"token_type'),
     answer(200, MEDIA, b'{"access_token": "a", "token_type": "mac"}'),
-    answer(200, MEDIA, b'"' + b'x' * 100000 + b'"'), drop(), hang()])
+    answer(200, MEDIA, b'"' + b'x' * 100000 + b'"'), drop()])
 def test_no_token_no_write(own, endpoint, upstream, path, token, fault):
     # Shows that without a token nothing is sent, that this is certain, and that the same token may
     # try again, which makes one effect.
@@ -181,6 +181,15 @@ def test_no_token_no_write(own, endpoint, upstream, path, token, fault):
     assert own.wait_log('token-not-fetched')
     assert own.post(path, token).status == 201
     assert upstream.effects(path) == 1
+
+
+def test_an_endpoint_that_hangs(start_gate, upstream, endpoint, path, token, secret):
+    # Shows that nobody waits longer for a token than its time.
+    gate = start_gate(config=settings(upstream, endpoint, timeout='500ms'))
+    put(gate, secret)
+    endpoint.plan(hang())
+    assert_problem(gate.post(path, token), 503, 'not-sent')
+    assert upstream.seen(path) == []
 
 
 def test_nobody_there(own, endpoint, upstream, path, token):
@@ -296,11 +305,13 @@ def test_a_client_that_goes_while_it_waits(own, endpoint, upstream, path, token)
     # made all the same.
     endpoint.hold = hold = Hold()
     with own.connect() as reader, own.connect() as writer:
-        reader.send(b'GET ' + path.encode() + b' HTTP/1.1\r\nHost: a\r\n\r\n')
-        writer.send(b'POST ' + path.encode() + b' HTTP/1.1\r\nHost: a\r\nIdempotency-Key: ' + token.encode() +
-                    b'\r\nContent-Length: 0\r\n\r\n')
+        reader.send(build('GET', path))
+        writer.send(build('POST', path, [('Idempotency-Key', token)], b''))
         hold.wait_entered()
-    own.wait_log('"method":"GET"')
+        reader.abort()
+        own.wait_log('"method":"GET"')
+        writer.abort()
+        eventually(lambda: own.post(path, token, body=b'').outcome == 'running')
     endpoint.hold = None
     hold.release()
     upstream.wait_seen(path, 1)
