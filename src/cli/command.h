@@ -85,5 +85,7 @@ extern const struct command command_secret;
 extern const struct command command_audit;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
+extern const struct command command_audit_rotate;
+extern const struct command command_audit_erase;
 
 #endif

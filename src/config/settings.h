@@ -200,6 +200,8 @@ struct settings {
 		uint32_t checkpoint_entries;	/* a checkpoint each time so many are new… */
 		int64_t checkpoint_interval_ms; /* …and so long after the last one */
 		struct text_list anchors;	/* folders that get each checkpoint too */
+		int64_t rotate_ms;		/* how long an epoch lasts; INT64_MAX: until told */
+		int64_t keep_ms; /* how long its entries are kept after that; INT64_MAX */
 	} audit;
 
 	struct {

@@ -400,6 +400,23 @@ static const struct setting general_rows[] = {
 		 "each checkpoint; each is one gate's alone. The gate refuses to start from a data "
 		 "directory that is older than they are."},
 
+	{.name = "audit.rotate",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.rotate_ms),
+	 .default_value = "forever",
+	 .range = "1m to forever",
+	 .needs_restart = true,
+	 .help = "How long an epoch lasts: then the log's keys are new ones, and the old signing "
+		 "key is erased. forever: until counterfoil audit rotate."},
+	{.name = "audit.keep",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.keep_ms),
+	 .default_value = "forever",
+	 .range = "1m to forever",
+	 .needs_restart = true,
+	 .help = "How long the entries of an epoch are kept after its end. Then its data key is "
+		 "erased and they are taken away; the log still verifies."},
+
 	{.name = "log.level",
 	 .kind = KIND_CHOICE,
 	 .at = IN(log.level),

@@ -40,6 +40,8 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 		.checkpoint_interval_ms = settings->audit.checkpoint_interval_ms,
 		.anchors = settings->audit.anchors.texts,
 		.anchor_count = settings->audit.anchors.count,
+		.rotate_ms = settings->audit.rotate_ms,
+		.keep_ms = settings->audit.keep_ms,
 	};
 	struct log_line line;
 	int r;
