@@ -96,6 +96,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
+	struct vault *vault; /* what the store seals with */
 	struct waiting_room waiting;
 	struct worker *workers;
 	unsigned worker_count;
