@@ -1,27 +1,28 @@
 /*
- * The admin listener: routes, and the two files by which a command line finds it.
+ * The admin listener itself, and the two files by which a command line finds it.
  */
 #include "admin/admin.h"
 
 #include "admin/files.h"
+#include "auth/session.h"
 #include "base/err.h"
 #include "gate/policy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	ADMIN_CONNECTIONS = 256,
 	ADMIN_MEMORY = 8 * 1024 * 1024,
-	ANSWER_MAX = 4 * 1024 * 1024,
 	FINDS_MAX = 2, /* of one decision, each with the request that is kept */
 };
 
 void admin_answer_text(struct exchange *exchange, int status, struct str text)
 {
-	exchange_answer(
-		exchange, status,
-		STR("Content-Type: text/plain; charset=utf-8\r\nCache-Control: no-store\r\n"),
-		text);
+	exchange_answer(exchange, status,
+			STR("Content-Type: text/plain; charset=utf-8\r\n"
+			    "Cache-Control: no-store\r\n" ADMIN_GUARDS),
+			text);
 }
 
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
@@ -30,59 +31,14 @@ void admin_answer_problem(struct exchange *exchange, enum problem problem, const
 	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
 	problem_answer(exchange, &facts,
-		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n") : STR(""), NULL);
-}
-
-static void finished(struct exchange *exchange, enum delivery delivery)
-{
-	exchange_release(exchange);
-}
-
-static const struct exchange_events events = {.finished = finished};
-
-static void answer_metrics(struct admin *admin, struct exchange *exchange)
-{
-	struct buf body;
-
-	buf_init(&body, ANSWER_MAX);
-	admin_metrics(admin->gate, &body);
-	exchange_answer(exchange, 200,
-			STR("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"),
-			buf_str(&body));
-	buf_fini(&body);
-}
-
-static void answer_ready(struct admin *admin, struct exchange *exchange)
-{
-	if (atomic_load(&admin->gate->is_draining))
-		admin_answer_text(exchange, 503, STR("draining\n"));
-	else if (!store_is_healthy(admin->gate->store))
-		admin_answer_text(exchange, 503, STR("the store cannot commit\n"));
-	else
-		admin_answer_text(exchange, 200, STR("ready\n"));
+		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n" ADMIN_GUARDS)
+				    : STR(ADMIN_GUARDS),
+		       NULL);
 }
 
 static void begin(struct service *service, struct exchange *exchange)
 {
-	struct admin *admin = list_entry(service, struct admin, service);
-	struct str path = exchange->request.parts.path;
-	bool is_get = str_equal(exchange->request.method, STR("GET")) ||
-		      str_equal(exchange->request.method, STR("HEAD"));
-
-	exchange->events = &events;
-	exchange->owner = admin;
-	if (str_starts_with(path, STR("/api/")))
-		admin_api(admin, exchange);
-	else if (!is_get)
-		admin_answer_problem(exchange, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
-	else if (str_equal(path, STR("/healthz")))
-		admin_answer_text(exchange, 200, STR("ok\n"));
-	else if (str_equal(path, STR("/readyz")))
-		answer_ready(admin, exchange);
-	else if (str_equal(path, STR("/metrics")))
-		answer_metrics(admin, exchange);
-	else
-		admin_answer_problem(exchange, PROBLEM_NOT_FOUND, NULL);
+	admin_api(list_entry(service, struct admin, service), exchange);
 }
 
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,
@@ -91,6 +47,7 @@ static void refuse(struct service *service, const struct http_refusal *refusal, 
 	const struct problem_facts facts = problem_of_refusal(refusal);
 
 	problem_headers(headers, &facts);
+	buf_append_str(headers, STR(ADMIN_GUARDS));
 	problem_write(body, &facts);
 }
 
@@ -153,13 +110,47 @@ static int listen_on(struct admin *admin, char *why, size_t why_size)
 	return 0;
 }
 
+/* 0, FAIL_MEMORY. What has been made is admin_stop()'s to free. */
+static int make_parts(struct admin *admin)
+{
+	admin->sessions = calloc(1, sizeof(*admin->sessions));
+	if (!admin->sessions)
+		return fail(FAIL_MEMORY);
+	sessions_init(admin->sessions, admin->gate->env);
+	admin->listeners = listeners_new(admin);
+	admin->outcomes = outcomes_new(admin);
+	return admin->listeners && admin->outcomes ? 0 : fail(FAIL_MEMORY);
+}
+
+static void free_parts(struct admin *admin)
+{
+	if (admin->sessions)
+		sessions_fini(admin->sessions);
+	free(admin->sessions);
+	listeners_free(admin->listeners);
+	outcomes_free(admin->outcomes);
+	admin->sessions = NULL;
+	admin->listeners = NULL;
+	admin->outcomes = NULL;
+}
+
+void admin_console_link(struct admin *admin, char out[ADMIN_LINK_SIZE])
+{
+	char text[SESSION_TEXT + 1];
+
+	session_link_make(admin->sessions, text);
+	snprintf(out, ADMIN_LINK_SIZE, "%s/#/link/%s", admin->near_url, text);
+}
+
 int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_size)
 {
 	const char *directory = gate_settings(gate)->data.at;
 	int r;
 
 	*admin = (struct admin){.gate = gate, .service = {.begin = begin, .refuse = refuse}};
-	r = admin_token_file(directory, gate->env, admin->token, why, why_size);
+	r = make_parts(admin);
+	if (r == 0)
+		r = admin_token_file(directory, gate->env, admin->token, why, why_size);
 	if (r == 0)
 		r = listen_on(admin, why, why_size);
 	if (r != 0)
@@ -178,4 +169,5 @@ void admin_stop(struct admin *admin)
 		server_close(&admin->server);
 		admin_remove_gate_file(gate_settings(admin->gate)->data.at);
 	}
+	free_parts(admin);
 }

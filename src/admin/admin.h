@@ -1,18 +1,9 @@
 /*
- * The admin listener: health, metrics, and the operator's side of operations.
+ * The admin listener: health, metrics, and the people's side of the gate.
  *
- *   GET  /healthz                          the process answers
- *   GET  /readyz                           it would take work: store healthy, not draining
- *   GET  /metrics                          Prometheus text
- *   GET  /api/operations[?…]               a page, newest first
- *   GET  /api/operations/{id}              one, with its attempts
- *   POST /api/operations/{id}/cancel       {"why"}
- *   POST /api/operations/{id}/resolve      {"happened", "retry", "why", "reference", "epoch"}
- *   POST /api/operations/{id}/release      {"why"}: it loses its lock
- *   GET  /api/locks[?held=true][&waiting=true]
- *
- * Everything under /api needs the bearer token in the file `admin-token` of the data directory
- * (mode 0600), so it is for those who may read that directory. It runs on the control loop.
+ * What it serves is the table in api_table.c. All but health needs a credential: the bearer token
+ * in the file `admin-token` of the data directory (mode 0600) lets in whoever may read that
+ * directory, as operator of all accounts. It runs on the control loop.
  */
 #ifndef ADMIN_ADMIN_H
 #define ADMIN_ADMIN_H
@@ -22,14 +13,32 @@
 
 enum { ADMIN_TOKEN_TEXT = 64 };
 
+/*
+ * Header lines of every answer but the console's own pages: what a browser gets here is neither
+ * guessed at, nor framed, nor run, nor named to others. Cache-Control: no-store is with each
+ * answer's own lines, because problems have it already.
+ */
+#define ADMIN_GUARDS                                                                               \
+	"X-Content-Type-Options: nosniff\r\n"                                                      \
+	"X-Frame-Options: DENY\r\n"                                                                \
+	"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"                  \
+	"Referrer-Policy: no-referrer\r\n"
+
+struct sessions;
+struct listeners;
+struct outcomes;
+
 struct admin {
 	struct service service;
 	struct server server;
 	struct gate *gate;
 	char token[ADMIN_TOKEN_TEXT + 1];
-	char address_text[64]; /* as bound */
-	char url[80];	       /* with its scheme */
-	char near_url[80];     /* the same for programs of this machine, as gate.json has it */
+	char address_text[64];	   /* as bound */
+	char url[80];		   /* with its scheme */
+	char near_url[80];	   /* the same for programs of this machine, as gate.json has it */
+	struct sessions *sessions; /* of people at the console */
+	struct listeners *listeners; /* to /api/events */
+	struct outcomes *outcomes;   /* for /api/outcomes */
 };
 
 /*
@@ -42,11 +51,29 @@ int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_si
 /* Stop listening, remove gate.json. Before gate_close(). */
 void admin_stop(struct admin *admin);
 
-/* api.c: one exchange under /api, whose body is wanted. */
+/* api.c: one exchange, from its head to its answer. */
 void admin_api(struct admin *admin, struct exchange *exchange);
 
 /* metrics.c: all of them as Prometheus text (version 0.0.4). */
 void admin_metrics(const struct gate *gate, struct buf *out);
+
+/*
+ * The address of the console with a link for one use in it: whoever opens it first is signed in as
+ * operator. In `out`, whole or empty.
+ */
+enum { ADMIN_LINK_SIZE = 192 };
+void admin_console_link(struct admin *admin, char out[ADMIN_LINK_SIZE]);
+
+/* api_events.c: who listens to /api/events. NULL without memory; free it after the listener. */
+struct listeners *listeners_new(struct admin *admin);
+void listeners_free(struct listeners *listeners);
+
+/* api_outcomes.c: keeps count of how requests end. NULL without memory. */
+struct outcomes *outcomes_new(struct admin *admin);
+void outcomes_free(struct outcomes *outcomes);
+
+/* metrics.c: protected requests with that outcome since the start. */
+uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome);
 
 /* Answers that several files need. */
 void admin_answer_text(struct exchange *exchange, int status, struct str text);

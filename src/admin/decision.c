@@ -8,6 +8,7 @@
  */
 #include "admin/decision.h"
 
+#include "base/err.h"
 #include "gate/policy.h"
 
 enum { TEXT_MAX = 2000 }; /* bytes of a reason, and of a reference */
@@ -18,15 +19,10 @@ static const char *const verbs[] = {
 	[DECISION_RELEASE] = "release",
 };
 
-bool decision_kind_from(struct str verb, enum decision_kind *out_kind)
+const char *decision_kind_name(enum decision_kind kind)
 {
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		if (!str_equal(verb, str_from(verbs[i])))
-			continue;
-		*out_kind = (enum decision_kind)i;
-		return true;
-	}
-	return false;
+	require(kind <= DECISION_RELEASE);
+	return verbs[kind];
 }
 
 /* -- reading it -------------------------------------------------------------------- */

@@ -28,8 +28,8 @@ struct decision {
 	struct str reference; /* what the service calls the effect; or empty */
 };
 
-/* The kind of a verb in a path: "cancel", "resolve", "release". False: it is none. */
-bool decision_kind_from(struct str verb, enum decision_kind *out_kind);
+/* Its verb: "cancel", "resolve", "release". */
+const char *decision_kind_name(enum decision_kind kind);
 
 /*
  * Read a decision of that kind. NULL, or a sentence that says what is wrong with it; texts are

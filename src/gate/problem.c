@@ -158,12 +158,19 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NOT_RELEASABLE] = {"not-releasable", 409, "There is no lock to release",
 				    ADVICE_STOP, 0,
 				    "Only an operation that holds a lock can lose it."},
+	[PROBLEM_AUDIT_EPOCH] = {"audit-epoch", 409, "The audit log's epoch does not allow it",
+				 ADVICE_STOP, 0,
+				 "An epoch's keys change when the last change is published, and "
+				 "its data key can be erased once it has ended."},
 	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
 				     0,
 				     "A filter or a page of a list could not be read. Nothing was "
 				     "listed, rather than too much."},
 	[PROBLEM_UNAUTHENTICATED] = {"unauthenticated", 401, "Not authenticated", ADVICE_FIX, 0,
 				     "The credential is missing, or is not one that is let in."},
+	[PROBLEM_FORBIDDEN] = {"forbidden", 403, "Not allowed", ADVICE_STOP, 0,
+			       "The credential is known, and its role or its account does not "
+			       "reach this. Nothing was done."},
 	[PROBLEM_SIGNATURE_INVALID] =
 		{"signature-invalid", 401, "The event is not signed as it should be", ADVICE_FIX, 0,
 		 "Events are signed as Standard Webhooks has it: webhook-id, webhook-timestamp and "

@@ -3,8 +3,7 @@
 
 enum { LIST_DEFAULT = 50 };
 
-/* Percent escapes and '+'. False: broken. */
-static bool decode(struct str text, struct arena *mem, struct str *out)
+bool query_unescape(struct str text, bool is_query, struct arena *mem, struct str *out)
 {
 	char *copy = arena_alloc(mem, text.len + 1);
 	size_t len = 0;
@@ -22,7 +21,7 @@ static bool decode(struct str text, struct arena *mem, struct str *out)
 				return false;
 			c = (char)(high * 16 + low);
 			i += 2;
-		} else if (c == '+') {
+		} else if (c == '+' && is_query) {
 			c = ' ';
 		}
 		copy[len++] = c;
@@ -34,7 +33,7 @@ static bool decode(struct str text, struct arena *mem, struct str *out)
 static void decode_if_escaped(struct str *text, struct arena *mem)
 {
 	if (str_find(*text, '%') < text->len)
-		(void)decode(*text, mem, text);
+		(void)query_unescape(*text, true, mem, text);
 }
 
 bool query_next(struct str *query, struct arena *mem, struct str *out_name, struct str *out_value)
@@ -72,7 +71,7 @@ bool query_value(struct str query, struct str name, struct arena *mem, struct st
 {
 	struct str raw;
 
-	return find_raw(query, name, &raw) && decode(raw, mem, out_value);
+	return find_raw(query, name, &raw) && query_unescape(raw, true, mem, out_value);
 }
 
 /*
@@ -86,7 +85,7 @@ static const char *read_filter(struct str query, struct str name, struct arena *
 
 	if (!find_raw(query, name, &raw))
 		return NULL;
-	if (!decode(raw, mem, &value) || !value.len)
+	if (!query_unescape(raw, true, mem, &value) || !value.len)
 		return wrong;
 	*out_value = value;
 	return NULL;

@@ -29,6 +29,12 @@ bool query_operation_path(struct str path, struct str prefix, struct operation_i
 			  struct str *out_verb);
 
 /*
+ * A text without its percent escapes, in `mem`; in a query a '+' is a space, in a path it is
+ * itself. False: one is broken, or there is no room.
+ */
+bool query_unescape(struct str text, bool is_query, struct arena *mem, struct str *out);
+
+/*
  * Take the next pair off *query, name and value without their percent escapes, in `mem` then; what
  * is broken stays as it is written. False: there is none.
  */

@@ -12,7 +12,7 @@ SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^{}]*\})? (-?[0-9.eE+-]+|Na
 
 def samples(gate):
     """Every sample of /metrics: name with labels → value; the format is checked."""
-    response = gate.admin('/metrics')
+    response = gate.operator('/metrics')
     assert response.status == 200
     assert response.one('Content-Type').startswith(('text/plain', 'application/openmetrics-text'))
     values = {}
@@ -50,7 +50,7 @@ def test_metrics_are_well_formed_and_count(gate, upstream, path, token):
 def test_metrics_name_nobody(gate, path, token, account):
     # Shows that neither tokens, accounts, paths nor ids are labels.
     operation = gate.post(path, token, account=account).operation
-    text = gate.admin('/metrics').body.decode()
+    text = gate.operator('/metrics').body.decode()
     for secret in (token, account, path, operation):
         assert secret not in text
 
@@ -81,6 +81,69 @@ def test_operations_are_not_for_anyone(gate, path, token, target):
             response = gate.admin(target, method, headers)
             assert response.status in (401, 403), response
             assert b'op_' not in response.body.replace(target.encode(), b'')
+
+
+GUARDS = {'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer'}
+
+
+def assert_guarded(response):
+    for name, value in GUARDS.items():
+        assert response.one(name) == value, (name, response)
+    assert "frame-ancestors 'none'" in response.one('Content-Security-Policy'), response
+
+
+def endpoints(gate):
+    """Every endpoint of the admin listener: method, path with something in its place, is it open."""
+    rows = gate.operator('/api/endpoints').json()['endpoints']
+    assert len(rows) >= 10
+    return [(row['method'], re.sub(r'\{\w+\}', 'op_00000000000000000000000000', row['path']), row['power'] is None)
+            for row in rows]
+
+
+def test_health_alone_is_open(gate):
+    # Shows that each endpoint asks who is there, whatever is sent instead of a credential; but health.
+    wrong = [[], [('Authorization', 'Bearer')], [('Authorization', 'Bearer ' + 64 * '0')],
+             [('Authorization', 'Basic YWRtaW46YWRtaW4=')], [('Cookie', 'counterfoil_session=x')]]
+    for method, path, is_open in endpoints(gate):
+        assert is_open == (path in ('/healthz', '/readyz')), path
+        for headers in wrong:
+            response = gate.admin(path, method, headers, b'{}' if method != 'GET' else None)
+            if is_open:
+                assert response.status == 200, (path, response)
+            else:
+                assert_problem(response, 401, 'unauthenticated', operation=False)
+                assert response.one('WWW-Authenticate') == 'Bearer'
+
+
+def test_who_is_nobody_learns_no_paths(gate):
+    # Shows that below /api what is there and what is not look alike to somebody without a credential.
+    for method, path in [('GET', '/api'), ('GET', '/api/'), ('GET', '/api/nothing'), ('DELETE', '/api/locks'),
+                         ('GET', '/api/operations/no/such/path'), ('OPTIONS', '/api/operations')]:
+        assert gate.admin(path, method).slug == 'unauthenticated', path
+    assert gate.operator('/api/nothing').status == 404
+    assert_problem(gate.operator('/api/locks', 'DELETE'), 405, operation=False)
+
+
+def test_every_answer_is_guarded(gate, path, token):
+    # Shows that a browser neither guesses at, frames, keeps nor passes on what it gets here.
+    id = gate.post(path, token).operation
+    for method, target, _ in endpoints(gate):
+        assert_guarded(gate.admin(target, method))
+        assert_guarded(gate.operator(target, method, {} if method != 'GET' else None))
+    assert_guarded(gate.operator(f'/api/operations/{id}'))
+    assert_guarded(gate.operator('/api/operations?limit=none'))
+    assert_guarded(gate.operator('/nothing'))
+    assert_guarded(gate.operator(f'/api/operations/{id}/cancel', 'POST', body=b'{'))
+    assert_guarded(gate.operator(f'/api/operations/{id}/cancel', 'POST', body=b'x' * 70000))
+    assert_guarded(gate.admin('/healthz', 'GET', [('Content-Length', '1, 2')]))
+
+
+@pytest.mark.parametrize('body', [b'', b'[]', b'"why"', b'{"why":"a"', b'{"why":"a","why":"b"}'])
+def test_a_body_is_one_object(gate, path, token, body):
+    # Shows that what is no object is refused before anything is decided.
+    id = gate.post(path, token).operation
+    response = gate.operator(f'/api/operations/{id}/cancel', 'POST', body=body)
+    assert_problem(response, 400, 'body-malformed', operation=False)
 
 
 def test_an_open_address_needs_tls(upstream, tmp_path):

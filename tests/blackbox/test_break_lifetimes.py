@@ -18,7 +18,7 @@ from harness.upstream import Hold, answer, created, delayed, drop, held
 
 
 def gauge(gate, name):
-    text = gate.admin('/metrics').body.decode()
+    text = gate.operator('/metrics').body.decode()
     return int(re.search(rf'^counterfoil_{name} (\d+)$', text, re.M).group(1))
 
 

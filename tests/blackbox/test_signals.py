@@ -77,7 +77,7 @@ def test_what_had_not_left_when_it_gave_up_never_does(start_gate, upstream, path
         first = pool.submit(quietly, gate.post, path, token)
         upstream.wait_seen(path)
         others = [pool.submit(quietly, gate.post, f'{path}-{n}', f'{token}-{n}') for n in range(7)]
-        until(lambda: b'counterfoil_requests_open 8' in gate.admin('/metrics').body)
+        until(lambda: b'counterfoil_requests_open 8' in gate.operator('/metrics').body)
         gate.terminate()
         assert gate.wait_exit() == 0
         assert first.result().slug == 'outcome-unknown'

@@ -231,7 +231,7 @@ def test_a_soak(start_gate):
 def is_idle(gate, service, files):
     """A reload gives back the connections to the service that were kept for the next call."""
     deadline = time.monotonic() + 15
-    while b'counterfoil_requests_open 0\n' not in gate.admin('/metrics').body:
+    while b'counterfoil_requests_open 0\n' not in gate.operator('/metrics').body:
         assert time.monotonic() < deadline, 'requests that do not end'
         time.sleep(0.2)
     gate.reload(settings(service))

@@ -202,6 +202,13 @@ class Gate:
         with Connection(self.admin_port) as own:
             return own.request(method, target, list(headers), body)
 
+    def operator(self, target, method='GET', json=None, headers=(), body=None):
+        """The admin listener, with the credential in the data directory; `json` is a body's value."""
+        key = (self.data / 'admin-token').read_text().strip()
+        if json is not None:
+            body = json_module.dumps(json).encode()
+        return self.admin(target, method, [('Authorization', 'Bearer ' + key), *headers], body)
+
     def operation(self, id, account=None):
         """The status resource's document of an operation."""
         response = self.get(f'/.counterfoil/operations/{id}', account=account)
