@@ -42,12 +42,12 @@ static int refuse_errno(const struct reason *why, const char *shown, int error_n
 			  strerror(error_number), mend);
 }
 
-int files_open_folder(const char *folder, const struct reason *why)
+int files_open_folder(const char *folder, bool may_make, const struct reason *why)
 {
 	struct stat facts;
 	int fd;
 
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+	if (may_make && mkdir(folder, 0700) != 0 && errno != EEXIST)
 		return refuse_errno(why, folder, errno);
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -7,6 +7,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+#include <stdbool.h>
+
 /* Where a reason is written to. */
 struct reason {
 	char *text;
@@ -22,9 +24,9 @@ enum {
 int reason_put(const struct reason *why, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The folder, made (0700) if it is not there, and refused where others can look into it. A file
- * descriptor, or FAIL_CONFIG. */
-int files_open_folder(const char *folder, const struct reason *why);
+/* The folder, made (0700) if it is not there and may be, and refused where others can look into it.
+ * A file descriptor, or FAIL_CONFIG. */
+int files_open_folder(const char *folder, bool may_make, const struct reason *why);
 
 /*
  * The bytes of file `name` in `folder` (AT_FDCWD: `name` is a path, and may be a link), appended.

@@ -32,6 +32,7 @@
 enum {
 	VAULT_FALSE = 1, /* no sealed text, or a changed one, or of another place */
 	VAULT_NO_KEY,	 /* sealed with a data key that this vault does not have */
+	VAULT_ABSENT,	 /* there is no vault in the folder */
 };
 
 enum {
@@ -64,6 +65,10 @@ struct vault;
  */
 int vault_open(const char *folder, const struct vault_master *master, const struct env *env,
 	       struct vault **out_vault, char *why, size_t why_size);
+
+/* The same for whoever only looks: nothing is made. VAULT_ABSENT where there is none. */
+int vault_open_there(const char *folder, const struct vault_master *master, const struct env *env,
+		     struct vault **out_vault, char *why, size_t why_size);
 
 /* Wipe the keys and free. Safe on NULL. */
 void vault_close(struct vault *vault);

@@ -34,13 +34,14 @@ struct work {
 	uint8_t secret[VAULT_SECRET_SIZE]; /* the master key, once it is known to be right */
 };
 
-static int work_begin(struct work *work, const char *folder, const struct vault_master *master,
-		      const struct env *env, char *why, size_t why_size)
+static int work_begin(struct work *work, const char *folder, bool may_make,
+		      const struct vault_master *master, const struct env *env, char *why,
+		      size_t why_size)
 {
 	*work = (struct work){
 		.folder = folder, .master = master, .env = env, .why = {why, why_size}};
 	snprintf(work->shown, sizeof(work->shown), "%s/%s", folder, box_name);
-	work->fd = files_open_folder(folder, &work->why);
+	work->fd = files_open_folder(folder, may_make, &work->why);
 	return work->fd < 0 ? work->fd : 0;
 }
 
@@ -181,15 +182,6 @@ static int make(struct work *work)
 	return r == 0 ? read_master(work) : FAIL_CONFIG;
 }
 
-static int read_or_make(struct work *work)
-{
-	int r = read_box(work);
-
-	if (r == FILES_ABSENT)
-		return make(work);
-	return r == 0 ? read_master(work) : r;
-}
-
 /* -- in memory --------------------------------------------------------------------- */
 
 /* Take over the keys that are new. 0; FAIL_CONFIG: it is another vault's file. */
@@ -237,8 +229,8 @@ static struct vault *vault_new(const char *folder, const struct env *env)
 	return NULL;
 }
 
-int vault_open(const char *folder, const struct vault_master *master, const struct env *env,
-	       struct vault **out_vault, char *why, size_t why_size)
+static int open_vault(const char *folder, bool may_make, const struct vault_master *master,
+		      const struct env *env, struct vault **out_vault, char *why, size_t why_size)
 {
 	struct vault *vault = vault_new(folder, env);
 	struct work work;
@@ -248,9 +240,13 @@ int vault_open(const char *folder, const struct vault_master *master, const stru
 		snprintf(why, why_size, "there is no memory for the keys in %s", folder);
 		return fail(FAIL_MEMORY);
 	}
-	r = work_begin(&work, folder, master, env, why, why_size);
+	r = work_begin(&work, folder, may_make, master, env, why, why_size);
 	if (r == 0)
-		r = read_or_make(&work);
+		r = read_box(&work);
+	if (r == FILES_ABSENT && may_make)
+		r = make(&work);
+	else if (r == 0)
+		r = read_master(&work);
 	if (r == 0)
 		r = fill(&work, vault);
 	work_end(&work);
@@ -261,10 +257,24 @@ int vault_open(const char *folder, const struct vault_master *master, const stru
 	return r;
 }
 
+int vault_open(const char *folder, const struct vault_master *master, const struct env *env,
+	       struct vault **out_vault, char *why, size_t why_size)
+{
+	return open_vault(folder, true, master, env, out_vault, why, why_size);
+}
+
+int vault_open_there(const char *folder, const struct vault_master *master, const struct env *env,
+		     struct vault **out_vault, char *why, size_t why_size)
+{
+	int r = open_vault(folder, false, master, env, out_vault, why, why_size);
+
+	return r == FILES_ABSENT ? VAULT_ABSENT : r;
+}
+
 int vault_reload(struct vault *vault, const struct vault_master *master, char *why, size_t why_size)
 {
 	struct work work;
-	int r = work_begin(&work, vault->folder, master, vault->env, why, why_size);
+	int r = work_begin(&work, vault->folder, false, master, vault->env, why, why_size);
 
 	if (r == 0)
 		r = read_box(&work);
@@ -282,7 +292,7 @@ int vault_reload(struct vault *vault, const struct vault_master *master, char *w
 static int begin_change(struct work *work, const char *folder, const struct vault_master *master,
 			const struct env *env, char *why, size_t why_size)
 {
-	int r = work_begin(work, folder, master, env, why, why_size);
+	int r = work_begin(work, folder, false, master, env, why, why_size);
 
 	if (r == 0 && flock(work->fd, LOCK_EX) != 0)
 		r = reason_put(&work->why, "%s cannot be locked: %s", folder, strerror(errno));

@@ -275,6 +275,22 @@ static void opens_again(void **state)
 	vault_close(vault);
 }
 
+static void who_only_looks_makes_nothing(void **state)
+{
+	struct vault *vault = NULL;
+
+	assert_int_equal(vault_open_there(folder, &own, &env, &vault, why, sizeof(why)),
+			 VAULT_ABSENT);
+	assert_int_equal(access(in_folder("master.key"), F_OK), -1);
+	assert_int_equal(
+		vault_open_there(in_folder("nowhere"), &own, &env, &vault, why, sizeof(why)),
+		FAIL_CONFIG);
+	assert_int_equal(access(in_folder("nowhere"), F_OK), -1);
+	vault_close(open_with(&own));
+	assert_int_equal(vault_open_there(folder, &own, &env, &vault, why, sizeof(why)), 0);
+	vault_close(vault);
+}
+
 static void files_that_others_can_read_are_refused(void **state)
 {
 	vault_close(open_with(&own));
@@ -504,6 +520,7 @@ int main(void)
 		ROW(full_arena_is_no_lie),
 		ROW(other_vault_opens_nothing),
 		ROW(opens_again),
+		ROW(who_only_looks_makes_nothing),
 		ROW(files_that_others_can_read_are_refused),
 		ROW(missing_master_key_is_not_made_again),
 		ROW(wrong_master_key_is_refused),
