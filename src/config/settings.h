@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "core/action.h"
 #include "core/outcome.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -255,6 +256,8 @@ struct settings {
 	} protect;
 	int undeclared;			/* enum settings_undeclared: writes that match no action */
 	struct status_classes statuses; /* what the upstreams' statuses mean */
+
+	struct vault_master master_key; /* at most one of its three is given */
 
 	struct {
 		struct str origin;		/* the log's name; empty: one is drawn */

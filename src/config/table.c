@@ -504,6 +504,28 @@ static const struct setting general_rows[] = {
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
 
+	{.name = "master_key.file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.file),
+	 .example = "/etc/counterfoil/master.key",
+	 .help = "The key that opens what is sealed in the data directory: 32 bytes, or 64 "
+		 "hexadecimal digits, that nobody else can read. Unless one of these three is "
+		 "given it lies in the data directory, as keys/master.key, made at the first "
+		 "start: "
+		 "then whoever copies the directory can read it. Keep a copy elsewhere."},
+	{.name = "master_key.credential",
+	 .kind = KIND_TEXT,
+	 .at = IN(master_key.credential),
+	 .example = "counterfoil-master",
+	 .help = "Or the name of a credential of systemd (LoadCredentialEncrypted=) that holds "
+		 "it."},
+	{.name = "master_key.passphrase_file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.passphrase_file),
+	 .example = "/run/secrets/counterfoil-passphrase",
+	 .help = "Or a file with a passphrase of at least 12 bytes that it is made of, by "
+		 "Argon2id; at least while the gate starts or reloads."},
+
 	{.name = "audit.origin",
 	 .kind = KIND_TEXT,
 	 .at = IN(audit.origin),

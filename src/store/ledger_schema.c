@@ -286,6 +286,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_VAULT_GET] = "SELECT value FROM secret WHERE name = 'vault'",
+	[SQL_VAULT_PUT] = "INSERT OR REPLACE INTO secret VALUES('vault', ?1)",
 	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
 	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
 	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",
