@@ -180,3 +180,15 @@ void approval_say_end(const struct store_approval *approval, const struct store_
 	record->reason = STR("nobody who may answered in time");
 	record->decided_by = STR("gate");
 }
+
+enum notice_event approval_notice(const struct store_approval *approval)
+{
+	switch (approval->stand) {
+	case APPROVAL_GIVEN:
+		return NOTICE_APPROVED;
+	case APPROVAL_DENIED:
+		return NOTICE_DENIED;
+	default:
+		return NOTICE_AGREED;
+	}
+}

@@ -40,4 +40,7 @@ bool approval_lets(const struct store_approval *approval, const struct hash *agr
 void approval_say_end(const struct store_approval *approval, const struct store_command *command,
 		      struct store_operation *record);
 
+/* What there is to tell of one that somebody has answered. */
+enum notice_event approval_notice(const struct store_approval *approval);
+
 #endif

@@ -138,8 +138,11 @@ int ledger_begin_approval(struct ledger *ledger, struct store_command *command)
 {
 	struct store_operation *record = &command->operation;
 
+	int r;
+
 	approval_ask(command->question, record->created_ms);
-	return put_approval(ledger, record, command->question);
+	r = put_approval(ledger, record, command->question);
+	return r == 0 ? ledger_begin_notices(ledger, command) : r;
 }
 
 /* What was answered, and what was agreed to. */
@@ -158,8 +161,14 @@ static int put_answers(struct ledger *ledger, int64_t op, const struct store_app
 
 int ledger_follow_approval(struct ledger *ledger, const struct ledger_step *step)
 {
-	if (step->before == STATE_AWAITING_APPROVAL && step->next == STATE_CANCELLED)
-		return ledger_run_on(ledger, SQL_APPROVAL_WITHDRAW, step->op);
+	int r = 0;
+
+	if (step->before == STATE_AWAITING_APPROVAL && step->next == STATE_CANCELLED) {
+		r = ledger_run_on(ledger, SQL_APPROVAL_WITHDRAW, step->op);
+		return r == 0 && sqlite3_changes(ledger->db)
+			       ? ledger_add_notice(ledger, step->op, NOTICE_WITHDRAWN, step->now_ms)
+			       : r;
+	}
 	if (step->next == STATE_COMPLETED)
 		return ledger_run_on(ledger, SQL_APPROVAL_DONE, step->op);
 	return 0;
@@ -230,6 +239,8 @@ static int lapse(struct ledger *ledger, struct store_command *command, struct as
 	approval_say_end(asked->approval, command, asked->record);
 	r = put_answers(ledger, id_op(&asked->record->id), asked->approval, &asked->agreed);
 	if (r == 0)
+		r = ledger_add_notice(ledger, id_op(&asked->record->id), NOTICE_EXPIRED, now_ms);
+	if (r == 0)
 		r = move(ledger, command, asked, EVENT_DENIED, now_ms);
 	return r == 0 ? ledger_say_approval(ledger, NULL, asked->record, asked->approval, before)
 		      : r;
@@ -245,6 +256,9 @@ static int carry_out(struct ledger *ledger, struct store_command *command, struc
 	int r = put_answers(ledger, id_op(&asked->record->id), approval,
 			    &command->consent.fingerprint);
 
+	if (r == 0)
+		r = ledger_add_notice(ledger, id_op(&asked->record->id), approval_notice(approval),
+				      now_ms);
 	if (r == 0 && approval->stand == APPROVAL_GIVEN) {
 		bind_hash(known, 1, &approval->agent_hash);
 		r = ledger_run(ledger, known);
@@ -300,6 +314,8 @@ static int ask_anew(struct ledger *ledger, struct store_command *command, struct
 
 	renew(asked->approval, &command->approval, now_ms);
 	r = put_approval(ledger, record, asked->approval);
+	if (r == 0)
+		r = ledger_add_notice(ledger, id_op(&record->id), NOTICE_ASKED, now_ms);
 	if (r == 0)
 		r = move(ledger, command, asked, EVENT_ASKED_AGAIN, now_ms);
 	if (r == 0 && before == STATE_RUNNING)

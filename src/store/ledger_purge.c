@@ -149,6 +149,8 @@ static int forget_rule(struct ledger *ledger, int64_t op)
 	}
 	if (r == 0 && rule.flags & RULE_APPROVAL)
 		r = ledger_run_on(ledger, SQL_APPROVAL_DELETE, op);
+	if (r == 0 && rule.flags & RULE_APPROVAL)
+		r = ledger_run_on(ledger, SQL_NOTICE_DELETE, op);
 	return r < 0 ? r : ledger_run_on(ledger, SQL_RULE_DELETE, op);
 }
 

@@ -95,6 +95,14 @@ static const char *const migrations[] = {
 	"CREATE INDEX approval_alike ON approval(alike) WHERE stand = 1;"
 	"CREATE INDEX approval_done ON approval(account, action) WHERE done = 1;"
 	"CREATE TABLE known(agent BLOB PRIMARY KEY) WITHOUT ROWID;",
+	/* 5 */
+	"CREATE TABLE notice("
+	" op INTEGER NOT NULL, n INTEGER NOT NULL, event INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+	" due_ms INTEGER NOT NULL," /* 0: it has been told */
+	" tries INTEGER NOT NULL, PRIMARY KEY(op, n)) WITHOUT ROWID;"
+	"CREATE INDEX notice_due ON notice(due_ms) WHERE due_ms > 0;",
+	/* 6 */
+	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -202,14 +210,15 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
 	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
 	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
-	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '')",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt"
+			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', ?10)",
 	[SQL_ATTEMPT_REMARK] = "UPDATE attempt SET remark = ?3 || ?4 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_END] = "UPDATE attempt SET outcome = ?3 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_AMEND] = "UPDATE attempt SET delivered = ?3 WHERE op = ?1 AND n = ?2"
 			      " AND EXISTS(SELECT 1 FROM operation WHERE op = ?1 AND random = ?4)",
 	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
 	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered,"
-			     " remark FROM attempt WHERE op = ?1 ORDER BY n",
+			     " remark, credential FROM attempt WHERE op = ?1 ORDER BY n",
 	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
 	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
 	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",
@@ -256,6 +265,18 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " ORDER BY op DESC",
 	[SQL_KNOWN_PUT] = "INSERT OR IGNORE INTO known VALUES(?1)",
 	[SQL_KNOWN_GET] = "SELECT 1 FROM known WHERE agent = ?1",
+	[SQL_NOTICE_PUT] = "INSERT INTO notice VALUES(?1, 1, ?2, ?3, ?3, 0)",
+	[SQL_NOTICE_ADD] = "INSERT INTO notice SELECT ?1, n + 1, ?2, ?3, ?3, 0"
+			   " FROM (SELECT max(n) AS n FROM notice WHERE op = ?1) WHERE n < ?4",
+	[SQL_NOTICE_DUE] =
+		"SELECT o.op, o.random, n.n, n.event, n.at_ms, n.due_ms, n.tries"
+		" FROM notice n INDEXED BY notice_due CROSS JOIN operation o ON o.op = n.op"
+		" WHERE n.due_ms > 0 AND n.due_ms <= ?1 ORDER BY n.due_ms, n.op, n.n LIMIT ?2",
+	[SQL_NOTICE_NEXT] = "SELECT due_ms FROM notice INDEXED BY notice_due"
+			    " WHERE due_ms > 0 AND due_ms > ?1 ORDER BY due_ms LIMIT 1",
+	[SQL_NOTICE_DONE] =
+		"UPDATE notice SET due_ms = ?3, tries = tries + 1 WHERE op = ?1 AND n = ?2",
+	[SQL_NOTICE_DELETE] = "DELETE FROM notice WHERE op = ?1",
 	[SQL_COUNTER_PUT] = "UPDATE counter SET value = ?2 WHERE id = ?1",
 	[SQL_AUDIT_PUT] = "INSERT INTO audit VALUES(?1, ?2)",
 	[SQL_AUDIT_TIP_PUT] = "UPDATE audit_tip SET tip = ?1 WHERE id = 1",
@@ -265,6 +286,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_VAULT_GET] = "SELECT value FROM secret WHERE name = 'vault'",
+	[SQL_VAULT_PUT] = "INSERT OR REPLACE INTO secret VALUES('vault', ?1)",
 	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
 	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
 	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",

@@ -73,6 +73,7 @@ int approval_begin(const struct store_command *command, struct record *record)
 		return 0;
 	record->approval = command->approval;
 	approval_ask(&record->approval, record->operation.created_ms);
+	notices_begin(command, record);
 	return take_approval(record->mem, &record->approval) ? 0 : fail(FAIL_UNPLANNED);
 }
 
@@ -118,6 +119,7 @@ static int lapse(struct memory *memory, struct store_command *command, struct re
 	if (r < 0)
 		return r;
 	record->approval.stand = APPROVAL_LAPSED;
+	notices_add(record, NOTICE_EXPIRED, now_ms);
 	return end(memory, command, record, now_ms);
 }
 
@@ -131,6 +133,8 @@ static int carry_out(struct memory *memory, struct store_command *command, struc
 		r = approval_answer(approval, command, now_ms, record->mem);
 	if (r == 0)
 		record->agreed = command->consent.fingerprint;
+	if (r == 0)
+		notices_add(record, approval_notice(approval), now_ms);
 	if (r == 0 && approval->stand == APPROVAL_GIVEN)
 		r = make_known(memory, &approval->agent_hash);
 	if (r == 0 && approval->stand == APPROVAL_GIVEN)
@@ -176,6 +180,7 @@ static int renew(struct memory *memory, struct store_command *command, struct re
 	approval->alike = asked->alike;
 	approval->shown = asked->shown;
 	approval_ask(approval, now_ms);
+	notices_add(record, NOTICE_ASKED, now_ms);
 	record->agreed = (struct hash){0};
 	return take_approval(record->mem, approval) ? 0 : fail(FAIL_UNPLANNED);
 }

@@ -37,8 +37,10 @@ int record_follow(struct memory *memory, struct record *record, int64_t now_ms, 
 
 	if (operation_is_terminal(state))
 		record->request = (struct store_request){0};
-	if (state == STATE_CANCELLED && record->approval.stand == APPROVAL_WAITS)
+	if (state == STATE_CANCELLED && record->approval.stand == APPROVAL_WAITS) {
 		record->approval.stand = APPROVAL_WITHDRAWN;
+		notices_add(record, NOTICE_WITHDRAWN, now_ms);
+	}
 	if (state == STATE_FAILED || state == STATE_CANCELLED)
 		r = budget_give_back(memory, record);
 	if (r == 0 && record->rules.has_lock)

@@ -26,9 +26,11 @@ struct record {
 	uint64_t fence;		    /* of its last sending */
 	struct store_approval approval;
 	struct hash agreed; /* the fingerprint that was agreed to */
-	bool is_forgotten;  /* only its tombstone is left */
-	bool is_gone;	    /* not even that */
-	int64_t until_ms;   /* of the tombstone */
+	struct store_notice notices[STORE_NOTICES_OF_ONE_MAX];
+	size_t notice_count;
+	bool is_forgotten; /* only its tombstone is left */
+	bool is_gone;	   /* not even that */
+	int64_t until_ms;  /* of the tombstone */
 	struct arena *mem;
 };
 
@@ -185,6 +187,12 @@ bool mem_has_lapsed(struct memory *memory, struct store_command *command);
 int mem_find_approval(const struct memory *memory, struct store_command *command,
 		      const struct record *record);
 int mem_approvals(const struct memory *memory, struct store_command *command);
+
+/* mem_notice.c */
+void notices_begin(const struct store_command *command, struct record *record);
+void notices_add(struct record *record, enum notice_event event, int64_t now_ms);
+int mem_notices(const struct memory *memory, struct store_command *command);
+int mem_noticed(struct memory *memory, struct store_command *command);
 
 /* mem_document.c */
 int mem_keep(struct memory *memory, struct store_command *command);

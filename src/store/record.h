@@ -78,10 +78,11 @@ enum store_actor {
 
 /* One request that carried the token, or one thing that the gate or an operator did. */
 struct store_attempt {
-	int64_t at_ms;	      /* never before the operation's creation: the store sees to it */
-	enum outcome outcome; /* 0: under way */
-	struct str agent;     /* who, inside the account; or empty */
-	struct str task;      /* the workflow's own ids; or empty */
+	int64_t at_ms;	       /* never before the operation's creation: the store sees to it */
+	enum outcome outcome;  /* 0: under way */
+	struct str agent;      /* who, inside the account; or empty */
+	struct str credential; /* id of what they showed, never a secret; or empty */
+	struct str task;       /* the workflow's own ids; or empty */
 	struct str step;
 	struct str request_id;
 	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known to have failed */
@@ -150,9 +151,30 @@ struct store_approval {
 	struct str asked_agent; /* and agent; or empty */
 	struct str answers;	/* JSON array of {"by", "agent", "account", "role", "verdict"
 				   ("approved",     "denied"), "at_ms", "why"}, in their order */
+	bool is_told;		/* in: claim: somebody outside is to be told of it */
 	bool unless_known;	/* in: claim: only where nobody has agreed to anything of agent_hash
 				   yet; whatever is agreed to makes it known */
 	struct hash agent_hash;
+};
+
+/* What there is to tell of a question. The numbers are stored; they never change. */
+enum notice_event {
+	NOTICE_ASKED = 1,    /* also anew, when its rule has changed */
+	NOTICE_AGREED = 2,   /* one person has, and another has to */
+	NOTICE_APPROVED = 3, /* all who were needed have */
+	NOTICE_DENIED = 4,
+	NOTICE_EXPIRED = 5,
+	NOTICE_WITHDRAWN = 6,
+};
+
+/* One thing that somebody outside is to be told, and how often that was tried. */
+struct store_notice {
+	struct operation_id id; /* with the number: its name, for good */
+	uint32_t number;	/* of its question's notices, from 1 */
+	enum notice_event event;
+	int64_t at_ms;	/* it came about */
+	int64_t due_ms; /* it is told next; 0: it has been */
+	uint32_t tries;
 };
 
 /* One person's answer. */

@@ -38,6 +38,7 @@
 #include "base/log.h"
 #include "core/rule_facts.h"
 #include "store/record.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,6 +54,7 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
@@ -115,6 +117,8 @@ enum store_kind {
 			  */
 	STORE_LAPSE,	 /* cancel what nobody has agreed to in time, a bounded number at a time */
 	STORE_APPROVALS, /* a page of questions, those that wait first, each of both newest first */
+	STORE_NOTICES,	 /* what is to be told of questions, and due; see `notices` */
+	STORE_NOTICED,	 /* it has been told, or is to be told again then */
 	STORE_PURGE,	 /* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
 	STORE_KEEP,   /* keep `document`, in place of the one that had its kind and name */
@@ -243,6 +247,17 @@ struct store_command {
 	int64_t previous_ms;
 	struct str previous_shown;
 
+	/*
+	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
+	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
+	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
+	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * not there is done (0).
+	 */
+	struct store_notice *notices;
+	size_t notice_count;
+	struct store_notice notice;
+
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
@@ -341,15 +356,23 @@ struct store_audit {
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
+/* What the embedded store works with. */
+struct store_options {
+	const struct store_audit *audit; /* copied; NULL: as if all of it were zero */
+	struct vault *vault; /* seals answers, requests, documents and questions; outlives the
+				store. NULL: they are in clear, for tests */
+};
+
 /*
  * Open the embedded store in directory `path` (made, mode 0700, if absent) and start its
  * thread. Takes the directory's lock; what was running when its last owner died becomes
  * unknown. `*out_interrupted` counts those. Every change has an entry in its audit log, in the same
- * transaction; `audit` (NULL: as if all of it were zero) is copied. A directory whose log does not
- * fit what has been published of it, or whose keys are gone, is refused. On failure (FAIL_STORE,
- * FAIL_MEMORY) the reason is written to `why`, a text that names the file and how to mend it.
+ * transaction; `options` may be NULL. What an earlier version kept in clear is read. A directory
+ * whose log does not fit what has been published of it, or whose keys are gone, is refused, and so
+ * is one that was sealed with another vault. On failure (FAIL_STORE, FAIL_MEMORY) the reason is
+ * written to `why`, a text that names the file and how to mend it.
  */
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+int store_open_sqlite(const char *path, const struct store_options *options, const struct env *env,
 		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
 		      char *why, size_t why_size);
 

@@ -110,6 +110,9 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 	case STORE_APPROVALS:
 		command->result = mem_approvals(memory, command);
 		break;
+	case STORE_NOTICES:
+		command->result = mem_notices(memory, command);
+		break;
 	case STORE_LAPSE:
 		changes = mem_has_lapsed(memory, command);
 		command->result = 0;
@@ -197,6 +200,8 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_ask_again(memory, command);
 	case STORE_LAPSE:
 		return mem_lapse(memory, command);
+	case STORE_NOTICED:
+		return mem_noticed(memory, command);
 	case STORE_PURGE:
 		return mem_purge(memory, command);
 	default:
