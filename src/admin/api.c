@@ -128,11 +128,21 @@ void api_json_begin(struct json_writer *json, struct buf *body)
 
 void api_json_end(struct api_call *call, int status, struct buf *body)
 {
-	if (body->is_spoiled)
+	api_json_end_with(call, status, STR(""), body);
+}
+
+void api_json_end_with(struct api_call *call, int status, struct str headers, struct buf *body)
+{
+	struct buf lines;
+
+	buf_init(&lines, API_HEADERS_MAX);
+	buf_append_str(&lines, STR(JSON_HEADERS ADMIN_GUARDS));
+	buf_append_str(&lines, headers);
+	if (body->is_spoiled || lines.is_spoiled)
 		exchange_abort(call->exchange);
 	else
-		exchange_answer(call->exchange, status, STR(JSON_HEADERS ADMIN_GUARDS),
-				buf_str(body));
+		exchange_answer(call->exchange, status, buf_str(&lines), buf_str(body));
+	buf_fini(&lines);
 	buf_fini(body);
 }
 

@@ -23,6 +23,7 @@ enum {
 	API_PARAMETERS_MAX = 2,
 	API_BODY_MAX = 64 * 1024,
 	API_ANSWER_MAX = 8 * 1024 * 1024,
+	API_HEADERS_MAX = 4096,
 };
 
 struct api_call;
@@ -82,6 +83,17 @@ bool api_shows_credential(const struct exchange *exchange);
 /* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
 void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
 
+/* api_identify() of a credential's text: a bearer token, or what is typed at the console. */
+bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
+		       struct caller *out_caller, const char **out_detail);
+
+/* Does the credential of somebody who signed in still count? *out_caller is what it may now. */
+bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
+			  const struct caller *signed_in, struct caller *out_caller);
+
+/* Whoever may read the data directory, or what the gate printed as it started. */
+extern const struct caller api_operator;
+
 /* -- for handlers ------------------------------------------------------------------ */
 
 /* Ask the store call->command; `done` gets it with owner == call. */
@@ -108,6 +120,8 @@ bool api_failed(struct api_call *call, const char *absent_detail);
 /* Answers. A buffer of api_json_begin() is taken back, and freed, by api_json_end(). */
 void api_json_begin(struct json_writer *json, struct buf *body);
 void api_json_end(struct api_call *call, int status, struct buf *body);
+/* The same with more header lines. */
+void api_json_end_with(struct api_call *call, int status, struct str headers, struct buf *body);
 void api_problem(struct api_call *call, enum problem problem, const char *detail);
 
 /* Members of call->body. A text that is not there is empty. */
@@ -120,6 +134,20 @@ void api_ready(struct api_call *call);
 void api_metrics(struct api_call *call);
 void api_list_endpoints(struct api_call *call);
 
+const char *api_power_name(enum caller_power power);
+
+/* console.c */
+void api_console_page(struct api_call *call);
+void api_console_file(struct api_call *call);
+void api_description(struct api_call *call);
+
+void api_sign_in(struct api_call *call);
+void api_show_session(struct api_call *call);
+void api_sign_out(struct api_call *call);
+
+void api_events(struct api_call *call);
+void api_outcomes(struct api_call *call);
+
 void api_list_operations(struct api_call *call);
 void api_show_operation(struct api_call *call);
 void api_cancel(struct api_call *call);
@@ -131,5 +159,11 @@ void api_list_locks(struct api_call *call);
 void api_list_keys(struct api_call *call);
 void api_create_key(struct api_call *call);
 void api_revoke_key(struct api_call *call);
+
+void api_audit_rotate(struct api_call *call);
+void api_audit_erase(struct api_call *call);
+void api_list_secrets(struct api_call *call);
+void api_set_secret(struct api_call *call);
+void api_remove_secret(struct api_call *call);
 
 #endif

@@ -1,9 +1,9 @@
 /*
  * The admin listener's endpoints, one row each.
  *
- * What is not here is not served. The rows that are open are those a machine asks without a name;
- * they tell nothing of anybody's operations. `GET /api/endpoints` lists this table, and a test
- * walks it from outside.
+ * What is not here is not served. The rows that are open are those a machine asks without a name,
+ * the console's own files and signing in; they tell nothing of anybody's operations. `GET
+ * /api/endpoints` lists this table, and a test walks it from outside.
  */
 #include "admin/api.h"
 
@@ -23,6 +23,63 @@ static const struct api_endpoint endpoints[] = {
 		.is_open = true,
 		.handler = api_ready,
 		.summary = "it would take work: the store commits, and it is not stopping",
+	},
+	{
+		.method = "GET",
+		.path = "/",
+		.is_open = true,
+		.handler = api_console_page,
+		.summary = "the console",
+	},
+	{
+		.method = "GET",
+		.path = "/console/{file}",
+		.is_open = true,
+		.handler = api_console_file,
+		.summary = "the console's own files",
+	},
+	{
+		.method = "GET",
+		.path = "/api/openapi.json",
+		.is_open = true,
+		.handler = api_description,
+		.summary = "this API as OpenAPI 3.1",
+	},
+	{
+		.method = "POST",
+		.path = "/api/session",
+		.is_open = true,
+		.body = API_BODY_OBJECT,
+		.handler = api_sign_in,
+		.summary = "sign in, with a key or a link for one use",
+	},
+	{
+		.method = "GET",
+		.path = "/api/session",
+		.power = POWER_LOOK,
+		.handler = api_show_session,
+		.summary = "who is signed in",
+	},
+	{
+		.method = "DELETE",
+		.path = "/api/session",
+		.power = POWER_LOOK,
+		.handler = api_sign_out,
+		.summary = "sign out",
+	},
+	{
+		.method = "GET",
+		.path = "/api/events",
+		.power = POWER_LOOK,
+		.handler = api_events,
+		.summary = "that something has changed, as server-sent events",
+	},
+	{
+		.method = "GET",
+		.path = "/api/outcomes",
+		.power = POWER_LOOK,
+		.handler = api_outcomes,
+		.summary = "how requests have ended, over time",
 	},
 	{
 		.method = "GET",
@@ -106,6 +163,44 @@ static const struct api_endpoint endpoints[] = {
 		.body = API_BODY_OBJECT,
 		.handler = api_revoke_key,
 		.summary = "revoke a key, at once",
+	},
+	{
+		.method = "POST",
+		.path = "/api/audit/rotate",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_rotate,
+		.summary = "end the audit log's epoch: new keys",
+	},
+	{
+		.method = "POST",
+		.path = "/api/audit/erase",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_erase,
+		.summary = "erase the data key of an epoch that has ended",
+	},
+	{
+		.method = "GET",
+		.path = "/api/secrets",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_secrets,
+		.summary = "names of secrets, and which upstreams want them; never a value",
+	},
+	{
+		.method = "PUT",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_set_secret,
+		.summary = "keep a secret, in place of the one that has its name",
+	},
+	{
+		.method = "DELETE",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.handler = api_remove_secret,
+		.summary = "forget a secret",
 	},
 };
 

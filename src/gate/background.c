@@ -405,10 +405,10 @@ bool background_is_reloading(struct gate *gate)
 	return atomic_load(&gate->background->is_reloading);
 }
 
-void background_ask(struct background *background, struct client *client, struct ask *ask)
+void background_ask(struct background *background, struct generation *generation, struct ask *ask)
 {
 	list_append(&background->questions, &ask->link);
-	ask_start(client, ask);
+	ask_start(generation, ask);
 }
 
 void background_asked(struct background *background, struct ask *ask)

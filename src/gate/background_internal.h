@@ -132,7 +132,7 @@ static inline uint32_t background_random(const struct background *background)
 
 /* Ask; to be ended by background_asked() first of all. A question changes nothing: a gate that is
  * about to stop breaks it off. */
-void background_ask(struct background *background, struct client *client, struct ask *ask);
+void background_ask(struct background *background, struct generation *generation, struct ask *ask);
 void background_asked(struct background *background, struct ask *ask);
 
 /* It waits for something that the configuration does not have (any more): say so, within bounds. */

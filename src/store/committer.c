@@ -529,9 +529,23 @@ static void forget_result(struct store_command *command)
 	command->makes_due = false;
 }
 
+/* Is there something new to see? What the gate looks after by itself mostly finds nothing to do. */
+static bool may_have_changed(const struct store_command *command)
+{
+	switch (command->kind) {
+	case STORE_PURGE:
+		return command->purged != 0;
+	case STORE_TAKE:
+	case STORE_DUE:
+		return command->errand_count != 0 || command->cancelled_count != 0;
+	default:
+		return true;
+	}
+}
+
 static void settle_results(struct store *store, struct chain *changes, int r)
 {
-	uint64_t purged = 0, tombstones = 0;
+	uint64_t purged = 0, tombstones = 0, changed = 0;
 	struct store_command *command;
 
 	while ((command = chain_take(changes))) {
@@ -544,11 +558,13 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 			purged += command->purged;
 			tombstones += command->tombstones;
 		}
+		changed += r >= 0 && may_have_changed(command);
 		answer(store, command);
 	}
-	if (!purged && !tombstones)
+	if (!purged && !tombstones && !changed)
 		return;
 	pthread_mutex_lock(&store->lock);
+	store->stats.changes += changed;
 	store->stats.purged += purged;
 	store->stats.tombstones_dropped += tombstones;
 	pthread_mutex_unlock(&store->lock);

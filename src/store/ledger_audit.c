@@ -255,23 +255,31 @@ static int insert(struct ledger *ledger, uint64_t seq, const struct buf *bytes)
 	return ledger_run(ledger, put);
 }
 
-int ledger_say(struct ledger *ledger, const struct ledger_said *said)
+int ledger_audit_append(struct ledger *ledger, enum entry_type type)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	struct tip_entry entry = {.type = said->type,
+	struct tip_entry entry = {.type = type,
+				  .epoch = audit->now.number,
 				  .time_ms = (uint64_t)env_wall_ms(ledger->env)};
 
-	require(audit->is_open);
-	tell_all(said, UNCUT, &audit->text);
-	if (audit->text.is_spoiled)
-		tell_all(said, CUT_TEXT, &audit->text);
-	require(!audit->text.is_spoiled);
-	memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
+	require(audit->is_open && !audit->text.is_spoiled);
+	if (entry_type_is_encrypted(type))
+		memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
 	entry.text = buf_str(&audit->text);
 	buf_clear(&audit->bytes);
-	if (tip_append(&audit->tip, &entry, &audit->keys.data, &audit->bytes, NULL) != 0)
+	if (tip_append(&audit->tip, &entry, &audit->now.keys.data, &audit->bytes, NULL) != 0)
 		return fail(FAIL_STORE);
 	return insert(ledger, audit->tip.frontier.size - 1, &audit->bytes);
+}
+
+int ledger_say(struct ledger *ledger, const struct ledger_said *said)
+{
+	struct buf *text = &ledger->audit.text;
+
+	tell_all(said, UNCUT, text);
+	if (text->is_spoiled)
+		tell_all(said, CUT_TEXT, text);
+	return ledger_audit_append(ledger, said->type);
 }
 
 void ledger_audit_put_tip(struct ledger *ledger, int *r)

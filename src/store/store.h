@@ -53,6 +53,7 @@ enum {
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
+	STORE_EPOCHS_MAX = 4096, /* of one audit log */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -104,6 +105,11 @@ enum store_kind {
 	STORE_KEEP, /* keep `document`, in place of the one that had its kind and name */
 	STORE_DROP, /* forget the document of that kind and name */
 	STORE_KEPT, /* all documents of a kind */
+	STORE_ROTATE, /* end the audit log's epoch: new keys. STORE_LOST: the last end is not
+			 published yet; STORE_FULL: STORE_EPOCHS_MAX; STORE_ABSENT: the keys cannot
+			 be made, logged */
+	STORE_ERASE,  /* erase the data key of an epoch that has ended. STORE_LOST: it has not;
+			 STORE_EXISTS: it is erased; STORE_ABSENT: there is no such epoch */
 };
 
 struct store_command;
@@ -202,6 +208,11 @@ struct store_command {
 	int64_t tombstone_ms;	 /* claim, purge: how long a forgotten token answers STORE_EXPIRED;
 				    0: it does not, and is free again */
 
+	/* rotate: out: the new epoch. erase: in: which. Both: operation.decided_by (empty: the
+	 * gate) and operation.reason say who and why. */
+	uint32_t log_epoch;
+	bool prunes; /* erase: its entries are taken away too, where nothing needs them */
+
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
 	struct str filter_reference; /* what the service calls the effect, or its downstream key */
@@ -255,6 +266,7 @@ enum { STORE_BUCKETS = 20 };
 struct store_stats {
 	uint64_t batches, commands, failures, uncertain;
 	uint64_t purged, tombstones_dropped;
+	uint64_t changes; /* commands that may have changed what somebody sees */
 	uint64_t queue_depth;		     /* now */
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
@@ -269,6 +281,8 @@ struct store_audit {
 	int64_t checkpoint_interval_ms; /* and so long after the last one, where any is; 0: 10 s */
 	const struct str *anchors;	/* folders that get each checkpoint too */
 	size_t anchor_count;
+	int64_t rotate_ms; /* an epoch ends by itself after so long; 0: never */
+	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
 /*

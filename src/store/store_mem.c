@@ -177,6 +177,9 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_keep(memory, command);
 	case STORE_DROP:
 		return mem_drop(memory, command);
+	case STORE_ROTATE:
+	case STORE_ERASE:
+		return STORE_ABSENT;
 	case STORE_AMEND:
 		return mem_amend(memory, command);
 	case STORE_PURGE:

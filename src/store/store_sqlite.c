@@ -433,6 +433,7 @@ static int engine_begin(struct engine *engine)
 	memcpy(ledger->counts_before, ledger->counts, sizeof(ledger->counts));
 	ledger->waiting_before = ledger->waiting;
 	ledger->audit.tip_before = ledger->audit.tip;
+	ledger->audit.now_before = ledger->audit.now;
 	ledger->added = 0;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
@@ -492,6 +493,12 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);
 		break;
+	case STORE_ROTATE:
+		r = ledger_rotate(ledger, command);
+		break;
+	case STORE_ERASE:
+		r = ledger_erase(ledger, command);
+		break;
 	default:
 		unreachable("what changes nothing has been answered by engine_look");
 	}
@@ -523,6 +530,7 @@ static void committed(struct ledger *ledger)
 {
 	ledger->audit.sealed_written = ledger->audit.sealed_put;
 	ledger->audit.first = ledger->audit.first_put;
+	ledger_epoch_finish(ledger);
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
 	for (size_t i = 0; i < ledger->forgotten_count; i++)
@@ -574,6 +582,7 @@ static void engine_rollback(struct engine *engine)
 	memcpy(ledger->counts, ledger->counts_before, sizeof(ledger->counts));
 	ledger->waiting = ledger->waiting_before;
 	ledger->audit.tip = ledger->audit.tip_before;
+	ledger->audit.now = ledger->audit.now_before;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 }

@@ -73,7 +73,7 @@ static void read_log(void)
 	vkey[strcspn(vkey, "\n")] = '\0';
 	assert_true(note_verifier_read(str_from(vkey), &verifier));
 	snprintf(path, sizeof(path), "%s/keys", directory);
-	assert_int_equal(audit_data_key_read(path, &told.key, why, sizeof(why)), 0);
+	assert_int_equal(audit_data_key_read(path, 0, &told.key, why, sizeof(why)), 0);
 	snprintf(path, sizeof(path), "%s/audit", directory);
 	assert_int_equal(log_folder_open(&folder, path), 0);
 	told.count = 0;
