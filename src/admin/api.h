@@ -39,6 +39,7 @@ struct api_endpoint {
 	const char *path;	 /* "{name}" stands for one segment, not empty */
 	bool is_open;		 /* answers whoever asks; `power` is not looked at */
 	enum caller_power power; /* of the caller's role */
+	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
@@ -76,7 +77,13 @@ const struct api_endpoint *api_endpoint_find(struct str method, struct str path,
 bool api_identify(const struct admin *admin, struct exchange *exchange, struct caller *out_caller,
 		  const char **out_detail);
 
-/* The same of a credential's text: a bearer token, or what is typed at the console. */
+/* Does it show something that could have let it in? Then it failed, and is counted. */
+bool api_shows_credential(const struct exchange *exchange);
+
+/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
+
+/* api_identify() of a credential's text: a bearer token, or what is typed at the console. */
 bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
 		       struct caller *out_caller, const char **out_detail);
 
@@ -148,6 +155,10 @@ void api_resolve(struct api_call *call);
 void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
+
+void api_list_keys(struct api_call *call);
+void api_create_key(struct api_call *call);
+void api_revoke_key(struct api_call *call);
 
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);

@@ -211,12 +211,13 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_CHOICE,
 	 .at = IN(accounts.from),
 	 .default_value = "credential",
-	 .range = "credential | jwt | header",
-	 .later = "key",
+	 .range = "credential | key | jwt | header",
 	 .help = "What tells whose request it is. credential: a digest of the Authorization "
-		 "header; each credential is an account of its own. jwt: a claim of a signed token "
-		 "in Authorization; a renewed token is the same account. header: a header that "
-		 "something in front of the gate sets."},
+		 "header; each credential is an account of its own. key: keys of the gate's own "
+		 "(counterfoil key create), sent as a bearer token or in Counterfoil-Key; they "
+		 "never reach the service. jwt: a claim of a signed token in Authorization; a "
+		 "renewed token is the same account. header: a header that something in front of "
+		 "the gate sets."},
 	{.name = "accounts.jwt.jwks",
 	 .kind = KIND_TEXT,
 	 .at = IN(accounts.jwt.jwks),

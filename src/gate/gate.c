@@ -9,6 +9,7 @@
  */
 #include "gate/background.h"
 #include "gate/issuer.h"
+#include "gate/keys.h"
 
 #include "base/err.h"
 #include "gate/credential.h"
@@ -94,6 +95,7 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		.worker_count = settings->threads,
 	};
 	waiting_room_init(&gate->waiting);
+	limiter_init(&gate->limiter);
 	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
 	r = secrets_new(&gate->secrets);
 	if (r != 0) {
@@ -104,7 +106,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	if (r != 0)
 		return r;
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
-	if (!gate->log || !gate->workers || client_init_process() != 0)
+	if (!gate->log || !gate->workers || client_init_process() != 0 ||
+	    callers_new(&gate->callers) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	raise_file_limit(gate);
 	r = station_init(&gate->control, gate);
@@ -116,6 +119,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	r = open_store(gate, why, why_size);
 	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
 		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
+	if (r == 0)
+		r = keys_load(gate, why, why_size);
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -146,6 +151,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
 	credentials_warn(gate_settings(gate), gate->secrets, gate->log);
 	janitor_start(gate);
+	keys_start(gate);
 	take_signals(gate);
 	return 0;
 }
@@ -336,6 +342,7 @@ void gate_close(struct gate *gate)
 	if (gate->store)
 		store_close(gate->store);
 	janitor_stop(gate);
+	keys_stop(gate);
 	background_close(gate);
 	if (gate->workers) {
 		for (unsigned i = 0; i < gate->worker_count; i++)
@@ -346,6 +353,8 @@ void gate_close(struct gate *gate)
 	settings_hold_drop(gate->hold);
 	secrets_free(gate->secrets);
 	waiting_room_fini(&gate->waiting);
+	callers_free(gate->callers);
+	limiter_fini(&gate->limiter);
 	free(gate->workers);
 	log_free(gate->log);
 }

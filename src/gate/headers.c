@@ -6,6 +6,8 @@
  */
 #include "gate/headers.h"
 
+#include "gate/caller_jwt.h"
+
 #include "core/text.h"
 #include "gate/credential.h"
 #include "http/answer.h"
@@ -104,6 +106,8 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 		const struct http_field *field = &request->fields[i];
 
 		if (!is_rewritten(field->name, asks_identity) &&
+		    !caller_is_own_credential(settings, field) &&
+		    !caller_is_false_header(settings, exchange, field->name) &&
 		    !credential_replaces(upstream, field->name) &&
 		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
 			http_write_field(out, field->name, field->value);

@@ -81,6 +81,8 @@ static const char *const migrations[] = {
 	"CREATE TABLE document("
 	" kind INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,"
 	" updated_ms INTEGER NOT NULL, PRIMARY KEY(kind, name)) WITHOUT ROWID;",
+	/* 4 */
+	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -188,14 +190,15 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
 	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
 	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
-	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '')",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt"
+			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', ?10)",
 	[SQL_ATTEMPT_REMARK] = "UPDATE attempt SET remark = ?3 || ?4 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_END] = "UPDATE attempt SET outcome = ?3 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_AMEND] = "UPDATE attempt SET delivered = ?3 WHERE op = ?1 AND n = ?2"
 			      " AND EXISTS(SELECT 1 FROM operation WHERE op = ?1 AND random = ?4)",
 	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
 	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered,"
-			     " remark FROM attempt WHERE op = ?1 ORDER BY n",
+			     " remark, credential FROM attempt WHERE op = ?1 ORDER BY n",
 	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
 	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
 	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",
