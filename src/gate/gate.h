@@ -12,8 +12,8 @@
 #define GATE_GATE_H
 
 #include "auth/callers.h"
-#include "auth/limiter.h"
 #include "auth/jwks_file.h"
+#include "auth/limiter.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
 #include "gate/waiting.h"
