@@ -513,6 +513,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_SECRET] = "the name of a secret",
 	[KIND_CREDENTIAL_HEADER] = "the name of a header",
+	[KIND_WORDS] = "a list of words",
+	[KIND_WHEN] = "always or a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -524,6 +526,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 		return OWNER_FIELD;
 	if (str_starts_with(name, STR(CONDITION_PREFIX)))
 		return OWNER_CONDITION;
+	if (str_starts_with(name, STR(WHEN_PREFIX)))
+		return OWNER_WHEN;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -533,8 +537,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
-					       CONDITION_PREFIX};
+	static const char *const prefixes[] = {"",	     UPSTREAM_PREFIX,  ACTION_PREFIX,
+					       FIELD_PREFIX, CONDITION_PREFIX, WHEN_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }
