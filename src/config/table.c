@@ -211,12 +211,13 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_CHOICE,
 	 .at = IN(accounts.from),
 	 .default_value = "credential",
-	 .range = "credential | jwt | header",
-	 .later = "key",
+	 .range = "credential | key | jwt | header",
 	 .help = "What tells whose request it is. credential: a digest of the Authorization "
-		 "header; each credential is an account of its own. jwt: a claim of a signed token "
-		 "in Authorization; a renewed token is the same account. header: a header that "
-		 "something in front of the gate sets."},
+		 "header; each credential is an account of its own. key: keys of the gate's own "
+		 "(counterfoil key create), sent as a bearer token or in Counterfoil-Key; they "
+		 "never reach the service. jwt: a claim of a signed token in Authorization; a "
+		 "renewed token is the same account. header: a header that something in front of "
+		 "the gate sets."},
 	{.name = "accounts.jwt.jwks",
 	 .kind = KIND_TEXT,
 	 .at = IN(accounts.jwt.jwks),
@@ -502,6 +503,28 @@ static const struct setting general_rows[] = {
 	 .range = "0s to 1h",
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
+
+	{.name = "master_key.file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.file),
+	 .example = "/etc/counterfoil/master.key",
+	 .help = "The key that opens what is sealed in the data directory: 32 bytes, or 64 "
+		 "hexadecimal digits, that nobody else can read. Unless one of these three is "
+		 "given it lies in the data directory, as keys/master.key, made at the first "
+		 "start: "
+		 "then whoever copies the directory can read it. Keep a copy elsewhere."},
+	{.name = "master_key.credential",
+	 .kind = KIND_TEXT,
+	 .at = IN(master_key.credential),
+	 .example = "counterfoil-master",
+	 .help = "Or the name of a credential of systemd (LoadCredentialEncrypted=) that holds "
+		 "it."},
+	{.name = "master_key.passphrase_file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.passphrase_file),
+	 .example = "/run/secrets/counterfoil-passphrase",
+	 .help = "Or a file with a passphrase of at least 12 bytes that it is made of, by "
+		 "Argon2id; at least while the gate starts or reloads."},
 
 	{.name = "audit.origin",
 	 .kind = KIND_TEXT,
