@@ -432,6 +432,35 @@ static void asked_again_when_it_was_taken(void **state)
 	ruled_done(world, ruled_lock(ruled_claim(world, "t2"), 'x')); /* its lock is free */
 }
 
+/* An agent that asks with large commands hides nobody else's question. */
+static void a_page_ends_where_it_is_full(void **state)
+{
+	static char large[STORE_SHOWN_MAX / 2 + 64];
+	struct world *world = world_of(state);
+	struct store_command *claim, *page = world_command(world, STORE_APPROVALS);
+	char token[8];
+
+	memset(large, ' ', sizeof(large));
+	large[0] = '{';
+	large[sizeof(large) - 1] = '}';
+	for (int i = 0; i < 5; i++) {
+		snprintf(token, sizeof(token), "t%d", i);
+		claim = asking(ruled_claim(world, token), 1);
+		claim->approval.shown = str_of(large, sizeof(large));
+		ruled_done(world, claim);
+	}
+	for (size_t seen = 0; seen < 4; seen += 2) {
+		page->limit = 8;
+		assert_int_equal(world_do(world, page), 0);
+		assert_int_equal(page->found_count, 2);
+		assert_true(page->has_more);
+		page->before = page->next_before;
+	}
+	assert_int_equal(world_do(world, page), 0);
+	assert_int_equal(page->found_count, 1);
+	assert_false(page->has_more);
+}
+
 static void pages_have_those_that_wait_first(void **state)
 {
 	struct world *world = world_of(state);
@@ -585,6 +614,7 @@ int main(void)
 		WORLD_BOTH(first_use_asks_until_somebody_agreed),
 		WORLD_BOTH(asked_again_all_answers_are_void),
 		WORLD_BOTH(asked_again_when_it_was_taken),
+		WORLD_BOTH(a_page_ends_where_it_is_full),
 		WORLD_BOTH(pages_have_those_that_wait_first),
 		WORLD_BOTH(equal_questions_know_of_each_other),
 		WORLD_BOTH(so_many_may_wait_for_people),
