@@ -19,7 +19,7 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since)
+			--cursor | --vkey | --since | --fingerprint)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -44,7 +44,7 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey) ;;
+		--vkey | --fingerprint) ;;
 	*) return 1 ;;
 	esac
 }
@@ -127,7 +127,7 @@ _counterfoil_config() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op audit config" ;;
+	'') _counterfoil_reply "serve sandbox op approve deny audit config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	audit) _counterfoil_reply "show export verify" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
@@ -142,10 +142,17 @@ _counterfoil() {
 	_counterfoil_value && return
 	_counterfoil_words
 	case ${words[0]-} in
-	'') _counterfoil_reply "serve sandbox op audit config help --version --help" ;;
+	'')
+		_counterfoil_reply "serve sandbox op approve deny audit config help --version
+			--help"
+		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
+	approve)
+		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"
+		;;
+	deny) _counterfoil_reply "--data --config --admin --json --help --fingerprint --why" ;;
 	audit) _counterfoil_audit ;;
 	config) _counterfoil_config ;;
 	help) _counterfoil_help ;;

@@ -8,6 +8,7 @@
 #include "admin/api.h"
 
 #define OPERATION "/api/operations/{operation}"
+#define APPROVAL  "/api/approvals/{operation}"
 
 static const struct api_endpoint endpoints[] = {
 	{
@@ -139,6 +140,36 @@ static const struct api_endpoint endpoints[] = {
 		.power = POWER_LOOK,
 		.handler = api_list_locks,
 		.summary = "locks that are held or waited for",
+	},
+	{
+		.method = "GET",
+		.path = "/api/approvals",
+		.power = POWER_LOOK,
+		.handler = api_list_approvals,
+		.summary = "questions to people, those that wait first, a page",
+	},
+	{
+		.method = "GET",
+		.path = APPROVAL,
+		.power = POWER_LOOK,
+		.handler = api_show_approval,
+		.summary = "one question, with all that there is to know of it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/approve",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_approve,
+		.summary = "agree to it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/deny",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_deny,
+		.summary = "refuse it",
 	},
 };
 

@@ -155,6 +155,19 @@ struct settings {
 	} outbox;
 
 	struct {
+		struct settings_url url; /* who is told of approvals; empty: nobody */
+		struct str secret_file;	 /* what that is signed with */
+		struct str ca_file;	 /* PEM roots to trust; empty: the system's */
+		int64_t timeout_ms;	 /* of one telling */
+		struct str *secrets;	 /* raw keys of that file, where files may be looked at */
+		size_t secret_count;
+	} notify;
+
+	struct {
+		struct settings_url url; /* where people find the console; or empty */
+	} console;
+
+	struct {
 		size_t max_body;	  /* bytes of a protected request's body */
 		size_t max_response;	  /* bytes of an answer's body that are kept */
 		size_t max_head;	  /* bytes of a request's line and fields together */

@@ -244,6 +244,38 @@ static const struct setting general_rows[] = {
 	 .range = "10ms to 24h",
 	 .help = "The longest of these pauses."},
 
+	{.name = "notify.url",
+	 .kind = KIND_URL,
+	 .at = IN(notify.url),
+	 .example = "https://chat.example.com/hooks/approvals",
+	 .help = "Who is told when an approval is asked for or answered: a POST with JSON, "
+		 "signed as Standard Webhooks has it, tried again until it is taken. What it says "
+		 "is no credential: answering needs a key all the same."},
+	{.name = "notify.secret_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.secret_file),
+	 .example = "/etc/counterfoil/notify.secret",
+	 .help = "A file with the secret it is signed with (whsec_ and base64), which only its "
+		 "owner may read. Two lines are two signatures, while one secret replaces "
+		 "another."},
+	{.name = "notify.ca_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.ca_file),
+	 .example = "/etc/counterfoil/notify-ca.pem",
+	 .help = "Roots (PEM) to trust there instead of the system's."},
+	{.name = "notify.timeout",
+	 .kind = KIND_DURATION,
+	 .at = IN(notify.timeout_ms),
+	 .default_value = "10s",
+	 .range = "10ms to 5m",
+	 .help = "How long one telling may take."},
+	{.name = "console.url",
+	 .kind = KIND_URL,
+	 .at = IN(console.url),
+	 .example = "https://gate.example.com:8081",
+	 .help = "Where people reach the admin listener's console: links in what is told lead "
+		 "there."},
+
 	{.name = "limits.max_body",
 	 .kind = KIND_SIZE,
 	 .at = IN(limits.max_body),

@@ -251,6 +251,13 @@ void check_inquiry(struct reading *reading, struct action_draft *draft, const ch
 /* Its inbox, which the file gives: secrets are read where files may be. 0 or FAIL_MEMORY. */
 int check_inbox(struct reading *reading, struct action_draft *draft);
 
+/*
+ * The secrets of a file that is its owner's alone, added to `into`; else reported at `place`, and
+ * what the file holds is in no report. 0 or FAIL_MEMORY.
+ */
+int check_secret_file(struct reading *reading, struct place place, const char *path,
+		      struct rule_inbox *into);
+
 /* Put the drafts together as settings->actions, and check them. 0 or FAIL_MEMORY. */
 int check_actions(struct reading *reading);
 

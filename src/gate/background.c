@@ -166,6 +166,7 @@ void background_look(struct background *background)
 
 	list_for_each (link, after, &background->lanes)
 		lane_look(list_entry(link, struct lane, link));
+	lapser_look(&background->lapser);
 }
 
 /* What other threads ask for. */
@@ -344,6 +345,7 @@ int background_open(struct gate *gate)
 	list_init(&background->questions);
 	list_init(&background->wishes);
 	pthread_mutex_init(&background->lock, NULL);
+	lapser_init(&background->lapser, background);
 	background->poke.run = run_poke;
 	background->wished.run = run_wished;
 	return prepare(background, gate->hold);
@@ -433,6 +435,7 @@ static void run_drain(struct loop_post *post)
 	background->is_draining = true;
 	list_for_each (link, after, &background->lanes)
 		lane_wait(list_entry(link, struct lane, link));
+	lapser_stop(&background->lapser);
 	break_off_questions(background);
 }
 
