@@ -125,10 +125,24 @@ _counterfoil_config() {
 	esac
 }
 
+_counterfoil_secret() {
+	case ${words[1]-} in
+	'')
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "--data --config --admin --json --help"
+		else
+			_counterfoil_reply "set list rm"
+		fi
+		;;
+	set | list | rm) _counterfoil_reply "--data --config --admin --json --help" ;;
+	esac
+}
+
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op approve deny audit config" ;;
+	'') _counterfoil_reply "serve sandbox op approve deny secret audit config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
+	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
@@ -143,7 +157,7 @@ _counterfoil() {
 	_counterfoil_words
 	case ${words[0]-} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny audit config help --version
+		_counterfoil_reply "serve sandbox op approve deny secret audit config help --version
 			--help"
 		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
@@ -153,6 +167,7 @@ _counterfoil() {
 		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"
 		;;
 	deny) _counterfoil_reply "--data --config --admin --json --help --fingerprint --why" ;;
+	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
 	config) _counterfoil_config ;;
 	help) _counterfoil_help ;;

@@ -153,5 +153,10 @@ void api_list_approvals(struct api_call *call);
 void api_show_approval(struct api_call *call);
 void api_approve(struct api_call *call);
 void api_deny(struct api_call *call);
+void api_audit_rotate(struct api_call *call);
+void api_audit_erase(struct api_call *call);
+void api_list_secrets(struct api_call *call);
+void api_set_secret(struct api_call *call);
+void api_remove_secret(struct api_call *call);
 
 #endif

@@ -171,6 +171,44 @@ static const struct api_endpoint endpoints[] = {
 		.handler = api_deny,
 		.summary = "refuse it",
 	},
+	{
+		.method = "POST",
+		.path = "/api/audit/rotate",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_rotate,
+		.summary = "end the audit log's epoch: new keys",
+	},
+	{
+		.method = "POST",
+		.path = "/api/audit/erase",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_audit_erase,
+		.summary = "erase the data key of an epoch that has ended",
+	},
+	{
+		.method = "GET",
+		.path = "/api/secrets",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_secrets,
+		.summary = "names of secrets, and which upstreams want them; never a value",
+	},
+	{
+		.method = "PUT",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_set_secret,
+		.summary = "keep a secret, in place of the one that has its name",
+	},
+	{
+		.method = "DELETE",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.handler = api_remove_secret,
+		.summary = "forget a secret",
+	},
 };
 
 const struct api_endpoint *api_endpoints(size_t *out_count)

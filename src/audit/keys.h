@@ -1,9 +1,13 @@
 /*
- * The keys of a log, as files of the machine that writes it.
+ * The keys of a log, as files of the machine that writes it. Each epoch (epoch.h) has its own:
  *
  *   <folder>/audit.key        32 bytes, the seed of the Ed25519 key that signs checkpoints
  *   <folder>/audit-data.key   32 bytes, what entries are encrypted with
  *   <folder>/audit.vkey       the public half, as text: what whoever verifies is given
+ *
+ * are those of epoch 0; later ones have their number in the name: audit.1.key, audit-data.1.key,
+ * audit.1.vkey. The seed of an epoch that has ended is erased; its data key stays for as long as
+ * its entries are to be read.
  *
  * The folder is its owner's alone (0700), the keys are too (0600): what others can read is refused,
  * since nobody knows who has read it. Keys are durable before anything is signed or encrypted with
@@ -26,20 +30,35 @@ struct audit_keys {
 };
 
 /*
- * Read both keys. 0; KEYS_ABSENT, `why` says which file is missing; FAIL_CONFIG, `why` says what is
- * wrong with which file and how to mend it.
+ * Read both keys of an epoch. 0; KEYS_ABSENT, `why` says which file is missing; FAIL_CONFIG, `why`
+ * says what is wrong with which file and how to mend it.
  */
-int audit_keys_read(const char *folder, struct audit_keys *out_keys, char *why, size_t why_size);
+int audit_keys_read(const char *folder, uint32_t epoch, struct audit_keys *out_keys, char *why,
+		    size_t why_size);
 
-/* The data key alone, for whoever reads entries. As audit_keys_read(). */
-int audit_data_key_read(const char *folder, struct entry_key *out_key, char *why, size_t why_size);
+/* The data key alone, for whoever reads entries; or the seed. As audit_keys_read(). */
+int audit_data_key_read(const char *folder, uint32_t epoch, struct entry_key *out_key, char *why,
+			size_t why_size);
+int audit_seed_read(const char *folder, uint32_t epoch, uint8_t out_seed[NOTE_SEED_SIZE], char *why,
+		    size_t why_size);
 
 /* Make those that are missing, durably. 0; FAIL_CONFIG and `why`. */
-int audit_keys_make(const char *folder, const struct env *env, char *why, size_t why_size);
+int audit_keys_make(const char *folder, uint32_t epoch, const struct env *env, char *why,
+		    size_t why_size);
+
+/*
+ * Write over a key of an epoch, and remove it. 0, also where it is not there; FAIL_IO and errno.
+ * A file system that keeps old blocks, or a copy, may have it still.
+ */
+int audit_seed_erase(const char *folder, uint32_t epoch);
+int audit_data_key_erase(const char *folder, uint32_t epoch);
 
 /* Write the public half, where it is not there as it should be. 0; FAIL_CONFIG and `why`. */
-int audit_vkey_write(const char *folder, const struct note_verifier *verifier, char *why,
-		     size_t why_size);
+int audit_vkey_write(const char *folder, uint32_t epoch, const struct note_verifier *verifier,
+		     char *why, size_t why_size);
+
+/* False where it is missing, or is none. */
+bool audit_vkey_read(const char *folder, uint32_t epoch, struct note_verifier *out_verifier);
 
 void audit_keys_fini(struct audit_keys *keys); /* wipes them; safe on NULL */
 

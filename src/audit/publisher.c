@@ -281,7 +281,7 @@ static int sign(struct publisher *publisher)
 
 	tip_root(&publisher->tip, &root);
 	buf_clear(&publisher->checkpoint);
-	return checkpoint_sign(publisher->tip.frontier.size, &root, publisher->signer,
+	return checkpoint_sign(publisher->tip.frontier.size, &root, publisher->keys.signer,
 			       &publisher->checkpoint);
 }
 
@@ -301,21 +301,32 @@ int publisher_seal(struct publisher *publisher)
 		r = put_checkpoint(publisher->folder.fd, publisher->tip.frontier.size,
 				   buf_str(&publisher->checkpoint));
 	publisher->is_behind = r != 0;
-	if (r == 0)
+	if (r == 0) {
 		publisher->published = publisher->tip.frontier.size;
+		publisher_thin(&publisher->folder, &publisher->history);
+	}
 	return r;
+}
+
+void publisher_turn(struct publisher *publisher, const struct note_signer *signer)
+{
+	require(publisher->published == publisher->tip.frontier.size);
+	publisher->keys.signer = signer;
 }
 
 int publisher_anchor(struct publisher *publisher, const char *anchor)
 {
-	int fd, r;
+	struct log_folder folder;
+	size_t history = 0;
+	int r;
 
 	if (!publisher->published)
 		return 0;
-	fd = open(anchor, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
+	if (log_folder_open(&folder, anchor) != 0)
 		return FAIL_IO;
-	r = put_checkpoint(fd, publisher->published, buf_str(&publisher->checkpoint));
-	close(fd);
+	r = put_checkpoint(folder.fd, publisher->published, buf_str(&publisher->checkpoint));
+	if (r == 0)
+		publisher_thin(&folder, &history);
+	log_folder_close(&folder);
 	return r;
 }

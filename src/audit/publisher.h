@@ -37,21 +37,29 @@ struct publisher_part {
 	struct tile whole;	 /* the last whole one; width 0: its folder is synced */
 };
 
+/* Who signs, and who else may have signed what is there: keys of other epochs. Borrowed. */
+struct publisher_keys {
+	const struct note_signer *signer;
+	const struct note_verifier *known;
+	size_t known_count;
+};
+
 struct publisher {
 	struct log_folder folder;
-	const struct note_signer *signer;
+	struct publisher_keys keys;
 	struct tip tip;		     /* with all that has been taken */
 	uint64_t published;	     /* size of the newest checkpoint */
 	struct buf checkpoint, file; /* the newest one; scratch */
 	struct publisher_part levels[TILE_LEVELS], bundle;
+	size_t history; /* checkpoints that are kept; 0: not counted yet */
 	bool is_behind; /* a failure: the files are behind memory */
 };
 
 /*
- * Open the log in the folder `path`, made (0700) where it is not there. `signer` is borrowed.
- * 0; PUBLISHER_FORKED or FAIL_IO, FAIL_MEMORY with `why`; nothing is open then.
+ * Open the log in the folder `path`, made (0700) where it is not there. What `keys` points to is
+ * borrowed. 0; PUBLISHER_FORKED or FAIL_IO, FAIL_MEMORY with `why`; nothing is open then.
  */
-int publisher_open(struct publisher *publisher, const char *path, const struct note_signer *signer,
+int publisher_open(struct publisher *publisher, const char *path, const struct publisher_keys *keys,
 		   char *why, size_t why_size);
 void publisher_close(struct publisher *publisher); /* safe on a zeroed one */
 
@@ -64,6 +72,10 @@ int publisher_take(struct publisher *publisher, struct str entry);
 /* Publish what has been taken. 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY. */
 int publisher_seal(struct publisher *publisher);
 
+/* An epoch has ended, and all of it is published: the next one's key signs from now on. Borrowed.
+ */
+void publisher_turn(struct publisher *publisher, const struct note_signer *signer);
+
 /*
  * Hold the published log against the checkpoint in another folder, an anchor. 0, also where there
  * is none yet; PUBLISHER_FORKED and `why`: it is another log's, newer than this one, or of another
@@ -73,5 +85,17 @@ int publisher_compare(struct publisher *publisher, const char *anchor, char *why
 
 /* Copy the newest checkpoint there. 0, FAIL_IO and errno. */
 int publisher_anchor(struct publisher *publisher, const char *anchor);
+
+/*
+ * A checkpoint has been added to the history of a log, or of an anchor: thin it out where it has
+ * become long. *count is what is there, 0 where nobody has counted yet. Best effort.
+ */
+void publisher_thin(struct log_folder *folder, size_t *count);
+
+/*
+ * Take away the bundles of entries that lie wholly from entry `from` to before `to` and hold
+ * nothing that verifying needs; an entry that is published must have said so. 0, FAIL_IO.
+ */
+int publisher_prune(struct publisher *publisher, uint64_t from, uint64_t to);
 
 #endif

@@ -132,7 +132,9 @@ static int load_tree(struct publisher *publisher, const struct checkpoint *check
 static const char *read_ours(const struct publisher *publisher, const struct buf *bytes,
 			     struct checkpoint *out_checkpoint)
 {
-	const struct note_verifier *ours = &publisher->signer->verifier;
+	const struct publisher_keys *keys = &publisher->keys;
+	const struct note_verifier *ours = &keys->signer->verifier;
+	enum note_verdict verdict;
 	struct note note;
 	size_t who;
 
@@ -140,7 +142,10 @@ static const char *read_ours(const struct publisher *publisher, const struct buf
 		return "is no checkpoint";
 	if (!str_equal(out_checkpoint->origin, str_from(ours->name)))
 		return "is the checkpoint of another log";
-	switch (note_check(&note, ours, 1, &who)) {
+	verdict = note_check(&note, ours, 1, &who);
+	if (verdict == NOTE_UNKNOWN)
+		verdict = note_check(&note, keys->known, keys->known_count, &who);
+	switch (verdict) {
 	case NOTE_GOOD:
 		return NULL;
 	case NOTE_UNKNOWN:
@@ -189,12 +194,12 @@ static void init_buffers(struct publisher *publisher)
 		buf_init(&publisher->levels[level].bytes, TILE_SIZE_MAX);
 }
 
-int publisher_open(struct publisher *publisher, const char *path, const struct note_signer *signer,
+int publisher_open(struct publisher *publisher, const char *path, const struct publisher_keys *keys,
 		   char *why, size_t why_size)
 {
 	int r;
 
-	*publisher = (struct publisher){.signer = signer, .folder.fd = -1};
+	*publisher = (struct publisher){.keys = *keys, .folder.fd = -1};
 	init_buffers(publisher);
 	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
 		r = fail_errno(FAIL_IO, errno);
@@ -211,7 +216,7 @@ int publisher_open(struct publisher *publisher, const char *path, const struct n
 
 void publisher_close(struct publisher *publisher)
 {
-	if (!publisher->signer)
+	if (!publisher->keys.signer)
 		return;
 	log_folder_close(&publisher->folder);
 	buf_fini(&publisher->checkpoint);
@@ -219,7 +224,7 @@ void publisher_close(struct publisher *publisher)
 	buf_fini(&publisher->bundle.bytes);
 	for (unsigned level = 0; level < TILE_LEVELS; level++)
 		buf_fini(&publisher->levels[level].bytes);
-	publisher->signer = NULL;
+	publisher->keys.signer = NULL;
 }
 
 /* -- anchors ----------------------------------------------------------------------- */

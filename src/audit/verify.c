@@ -47,6 +47,7 @@ static void init(struct walk *walk, const struct verify_order *order, struct ver
 	arena_init(&walk->mem, WALK_NOTE_MEMORY);
 	buf_init(&walk->bundle, TILE_BUNDLE_MAX);
 	buf_init(&walk->file, NOTE_SIZE_MAX);
+	buf_init(&walk->newer, NOTE_SIZE_MAX);
 	buf_init(&walk->tip.bytes, NOTE_SIZE_MAX);
 	buf_init(&walk->since.bytes, NOTE_SIZE_MAX);
 	for (size_t i = 0; i < TILE_LEVELS; i++)
@@ -59,10 +60,13 @@ static void fini(struct walk *walk)
 		buf_fini(&walk->tiles[i].bytes);
 	buf_fini(&walk->since.bytes);
 	buf_fini(&walk->tip.bytes);
+	buf_fini(&walk->newer);
 	buf_fini(&walk->file);
 	buf_fini(&walk->bundle);
 	arena_fini(&walk->mem);
 	free(walk->sizes);
+	free(walk->gaps);
+	free(walk->allowed);
 }
 
 int verify_log(const struct verify_order *order, struct verify_report *out_report)
@@ -187,6 +191,28 @@ static bool is_of_another_log(const struct walk *walk, const struct walk_anchor 
 	       !str_equal(anchor->checkpoint.origin, str_from(walk->order->key->name));
 }
 
+/* The buffers change places; what the note points into stays where it is. */
+int walk_read_tip(struct walk *walk, bool *out_has_moved)
+{
+	const struct log_reader *log = walk->order->log;
+	struct walk_anchor newer = {0};
+	int r;
+
+	*out_has_moved = false;
+	newer.bytes = walk->newer;
+	buf_clear(&newer.bytes);
+	r = log->read(log->state, "checkpoint", &newer.bytes);
+	walk->newer = newer.bytes;
+	if (r != 0 || !walk->tip.is_there || !read_anchor(&newer) ||
+	    is_of_another_log(walk, &newer) || newer.checkpoint.size <= walk->tip.checkpoint.size)
+		return r < 0 ? r : 0;
+	walk->newer = walk->tip.bytes;
+	walk->tip = newer;
+	claim_size(walk, newer.checkpoint.size);
+	*out_has_moved = true;
+	return 0;
+}
+
 /* Everything signed that is known before the first entry. */
 static int begin(struct walk *walk, bool *out_can_go_on)
 {
@@ -242,10 +268,57 @@ static void judge_missing(struct walk *walk)
 		    have, claimed);
 }
 
+int walk_note_gap(struct walk_gap **gaps, size_t *count, struct walk_gap gap)
+{
+	struct walk_gap *last = *count ? &(*gaps)[*count - 1] : NULL, *more;
+
+	if (last && last->to == gap.from && last->seq == gap.seq) {
+		last->to = gap.to;
+		return 0;
+	}
+	if (*count == WALK_GAPS_MAX)
+		return fail(FAIL_LIMIT);
+	more = realloc(*gaps, (*count + 1) * sizeof(*more));
+	if (!more)
+		return fail(FAIL_MEMORY);
+	more[(*count)++] = gap;
+	*gaps = more;
+	return 0;
+}
+
+/* Does something that is signed for allow that bundle of entries to be gone? */
+static bool is_allowed(const struct walk *walk, uint64_t from, uint64_t to)
+{
+	for (size_t i = 0; i < walk->allowed_count; i++) {
+		const struct walk_gap *allowed = &walk->allowed[i];
+
+		if (allowed->from <= from && to <= allowed->to && walk->report->has_head &&
+		    allowed->seq < walk->report->head_size)
+			return true;
+	}
+	return false;
+}
+
+static void judge_gaps(struct walk *walk)
+{
+	for (size_t i = 0; i < walk->gap_count; i++) {
+		const struct walk_gap *gap = &walk->gaps[i];
+
+		for (uint64_t from = gap->from; from < gap->to; from += TILE_WIDTH) {
+			if (is_allowed(walk, from, from + TILE_WIDTH))
+				walk->report->pruned += TILE_WIDTH;
+			else
+				walk_blame(walk, from, from,
+					   "entries are missing, and later ones are there");
+		}
+	}
+}
+
 static void judge(struct walk *walk)
 {
 	struct verify_report *report = walk->report;
 
+	judge_gaps(walk);
 	report->unsealed = report->entries - (report->has_head ? report->head_size : 0);
 	if (!walk->key_why)
 		walk->key_why = walk->early_why;

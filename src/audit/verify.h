@@ -19,6 +19,10 @@
  *   key-mismatch   signed by a key that neither the operator nor a certificate vouches for
  *   missing-anchor nothing signed is there to hold the entries against
  *
+ * Entries of an epoch whose data key is erased may have been taken away. Their hashes are in the
+ * tiles still, and are what was signed; an entry under a checkpoint must have said so, else it is
+ * tampering.
+ *
  * Of several findings the one that says most of what happened to the entries is told: they are
  * tampered with before a signature is bad, that before a key is unknown, before a root differs,
  * before something is missing.
@@ -69,8 +73,11 @@ struct verify_order {
 struct verify_report {
 	enum verify_result result;
 	char why[VERIFY_WHY_MAX]; /* a sentence; empty with VERIFY_OK */
-	uint64_t entries;	  /* that are there */
-	uint64_t unsealed;	  /* of them, covered by no checkpoint that holds */
+	uint64_t entries;	  /* that are there, or were pruned */
+	uint64_t
+		pruned; /* of them, taken away after an entry had said so: their hashes are there */
+	uint64_t erased;   /* epochs whose data key is erased, as entries say */
+	uint64_t unsealed; /* of them, covered by no checkpoint that holds */
 	bool has_head;
 	uint64_t head_size;    /* of the newest checkpoint that holds */
 	struct hash head_root; /* its root */

@@ -42,6 +42,12 @@ struct walk_epoch {
 	bool is_sealed; /* its last entry has been seen */
 };
 
+/* Entries from `from` to before `to`: a gap, or one that entry `seq` allows. */
+struct walk_gap {
+	uint64_t from, to, seq;
+};
+enum { WALK_GAPS_MAX = 8192 };
+
 struct walk {
 	const struct verify_order *order;
 	struct verify_report *report;
@@ -57,10 +63,14 @@ struct walk {
 	struct hash last;     /* the last entry's leaf */
 	bool last_is_vouched; /* its tile agrees */
 	struct walk_epoch epoch;
-	size_t next_size; /* of `sizes` */
+	size_t next_size;    /* of `sizes` */
+	unsigned last_width; /* of the bundle that was walked last, as its name says */
 	struct walk_tile tiles[TILE_LEVELS];
-	struct buf bundle, file;
+	struct buf bundle, file, newer;
 	struct arena mem;
+
+	struct walk_gap *gaps, *allowed;
+	size_t gap_count, allowed_count;
 
 	/* What was found. `why` of each is a constant text. */
 	bool is_assumed; /* that the operator's key is the first epoch's: nothing said so yet */
@@ -79,6 +89,12 @@ struct walk {
 /* An entry is wrong, or one of these; the first that is found counts. */
 void walk_blame(struct walk *walk, uint64_t from, uint64_t to, const char *why);
 
+/*
+ * Read the newest checkpoint again, which a gate that runs replaces. *out_has_moved: it is of a
+ * larger tree than the one that was known, and takes its place. 0, or a failure.
+ */
+int walk_read_tip(struct walk *walk, bool *out_has_moved);
+
 /* Go along all entries. 0, or a failure. */
 int walk_entries(struct walk *walk);
 
@@ -87,6 +103,12 @@ int walk_meet_signed(struct walk *walk);
 
 /* An entry of the next place, before it joins the tree: epochs, certificates and seals. */
 int walk_meet_entry(struct walk *walk, const struct entry *entry);
+
+/* The same for one that is not there. */
+void walk_meet_pruned(struct walk *walk);
+
+/* Note a gap, or what allows one. 0; FAIL_LIMIT, FAIL_MEMORY. */
+int walk_note_gap(struct walk_gap **gaps, size_t *count, struct walk_gap gap);
 
 /* What speaks of a tree that is larger than what is there. */
 int walk_meet_beyond(struct walk *walk);

@@ -8,6 +8,7 @@
 #include "audit/verify_internal.h"
 
 #include "audit/epoch.h"
+#include "json/json.h"
 
 #include <stdio.h>
 
@@ -109,7 +110,10 @@ static bool is_of_this_log(const struct walk *walk, const struct checkpoint *che
 	return str_equal(checkpoint->origin, str_from(walk->order->key->name));
 }
 
-/* A checkpoint of the history; *out_note points into walk->file. 0 and whether it can be used. */
+/*
+ * A checkpoint of the history; *out_note points into walk->file. 0 and whether it can be used. One
+ * that is gone by now has been thinned out: its size was claimed all the same.
+ */
 static int read_history(struct walk *walk, uint64_t size, bool *out_is_usable,
 			struct checkpoint *out_checkpoint, struct note *out_note)
 {
@@ -119,8 +123,9 @@ static int read_history(struct walk *walk, uint64_t size, bool *out_is_usable,
 	snprintf(path, sizeof(path), "checkpoints/%llu", (unsigned long long)size);
 	buf_clear(&walk->file);
 	r = walk->order->log->read(walk->order->log->state, path, &walk->file);
-	if (r < 0)
-		return r;
+	*out_is_usable = false;
+	if (r < 0 || r == LOG_ABSENT)
+		return r < 0 ? r : 0;
 	*out_is_usable = r == 0 && note_read(buf_str(&walk->file), out_note) &&
 			 checkpoint_read(out_note->text, out_checkpoint) &&
 			 out_checkpoint->size == size;
@@ -276,9 +281,45 @@ static void begin_next_epoch(struct walk *walk)
 	epoch->has_next = epoch->next_is_known = epoch->is_sealed = false;
 }
 
+static bool read_integer(const struct json_value *object, struct str name, uint64_t *out_number)
+{
+	const struct json_value *value = json_member(object, name);
+	int64_t number;
+
+	if (!value || value->type != JSON_NUMBER || !json_number_to_i64(&value->number, &number) ||
+	    number < 0)
+		return false;
+	*out_number = (uint64_t)number;
+	return true;
+}
+
+/* It may allow that entries before it are gone. One that cannot be read allows nothing. */
+static int meet_erased(struct walk *walk, const struct entry *entry)
+{
+	struct walk_gap allowed = {.seq = walk->frontier.size};
+	struct json_value *object;
+	struct json_error error;
+
+	walk->report->erased++;
+	if (json_read(entry->payload, &json_limits_default, &walk->mem, &object, &error) != 0 ||
+	    object->type != JSON_OBJECT ||
+	    !read_integer(object, STR("pruned_from"), &allowed.from) ||
+	    !read_integer(object, STR("pruned_to"), &allowed.to) || allowed.to > allowed.seq)
+		return 0;
+	return walk_note_gap(&walk->allowed, &walk->allowed_count, allowed);
+}
+
+void walk_meet_pruned(struct walk *walk)
+{
+	if (walk->epoch.is_sealed)
+		begin_next_epoch(walk);
+	walk->report->epochs = (uint64_t)walk->epoch.number + 1;
+}
+
 int walk_meet_entry(struct walk *walk, const struct entry *entry)
 {
 	uint64_t seq = walk->frontier.size;
+	int r = 0;
 
 	if (walk->epoch.is_sealed)
 		begin_next_epoch(walk);
@@ -290,6 +331,8 @@ int walk_meet_entry(struct walk *walk, const struct entry *entry)
 		meet_certificate(walk, entry);
 	else if (entry->type == ENTRY_SEAL)
 		meet_seal(walk, entry);
+	else if (entry->type == ENTRY_KEY_ERASED)
+		r = meet_erased(walk, entry);
 	walk->report->epochs = (uint64_t)walk->epoch.number + 1;
-	return 0;
+	return r;
 }

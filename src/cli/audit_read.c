@@ -20,7 +20,10 @@ enum { PATH_MAX_SIZE = 4096, AGAIN_MAX = 10, RECORD_MEMORY = 16 << 20 };
 struct reader {
 	struct audit_reading *reading;
 	struct log_folder folder;
-	struct entry_key key;
+	char keys[PATH_MAX_SIZE]; /* their folder */
+	struct entry_key key;	  /* of the epoch that was met last */
+	uint32_t key_epoch;
+	enum { KEY_UNASKED, KEY_THERE, KEY_MISSING } key_state;
 	struct buf file, text;
 	struct arena mem;
 };
@@ -72,8 +75,30 @@ static int read_bundle(struct reader *reader, uint64_t index)
 	return r;
 }
 
+/* The data key of an epoch, which may be erased. NULL: it is not there. */
+static const struct entry_key *key_of(struct reader *reader, uint32_t epoch)
+{
+	char why[512];
+
+	if (reader->key_state == KEY_UNASKED || reader->key_epoch != epoch) {
+		reader->key_epoch = epoch;
+		reader->key_state = audit_data_key_read(reader->keys, epoch, &reader->key, why,
+							sizeof(why)) == 0
+					    ? KEY_THERE
+					    : KEY_MISSING;
+	}
+	return reader->key_state == KEY_THERE ? &reader->key : NULL;
+}
+
+static bool is_erased(const struct audit_reading *reading, uint32_t epoch)
+{
+	return epoch < AUDIT_EPOCHS_MAX && reading->erased_epochs[epoch / 8] >> epoch % 8 & 1;
+}
+
 static void open_text(struct reader *reader, struct str bytes, struct audit_record *record)
 {
+	const struct entry_key *key =
+		record->entry.is_encrypted ? key_of(reader, record->entry.epoch) : NULL;
 	struct json_error error;
 	struct json_value *value;
 
@@ -82,8 +107,12 @@ static void open_text(struct reader *reader, struct str bytes, struct audit_reco
 	arena_init(&reader->mem, RECORD_MEMORY);
 	record->text = STR("");
 	record->value = NULL;
-	if (entry_open(bytes, &reader->key, &reader->text) != 0) {
-		reader->reading->unreadable++;
+	if (entry_open(bytes, key, &reader->text) != 0) {
+		record->is_erased = !key && is_erased(reader->reading, record->entry.epoch);
+		if (record->is_erased)
+			reader->reading->erased++;
+		else
+			reader->reading->unreadable++;
 		return;
 	}
 	record->text = buf_str(&reader->text);
@@ -93,38 +122,62 @@ static void open_text(struct reader *reader, struct str bytes, struct audit_reco
 
 static int tell(struct reader *reader, struct str bytes)
 {
-	struct audit_record record;
+	struct audit_record record = {0};
 	const char *why;
 
 	if (entry_read(bytes, &record.entry, &why) != 0) {
 		reader->reading->unreadable++;
 		return 0;
 	}
+	record.bytes = bytes;
 	open_text(reader, bytes, &record);
 	return reader->reading->on_record(reader->reading->state, &record);
 }
 
-static int read_entries(struct reader *reader)
+/* A whole bundle that is gone where later ones are there has been pruned: `audit verify` says
+ * whether it may be. */
+static bool is_pruned(struct reader *reader, uint64_t seq)
 {
-	uint64_t seq = 0;
+	uint64_t last = (reader->reading->size - 1) / TILE_WIDTH;
+
+	return seq % TILE_WIDTH == 0 && seq / TILE_WIDTH < last && read_bundle(reader, last) == 0;
+}
+
+/* The rest of the bundle in reader->file. *out_count of them were told. */
+static int tell_bundle(struct reader *reader, uint64_t seq, uint64_t *out_count,
+		       int (*told)(struct reader *reader, struct str bytes))
+{
+	struct str rest = buf_str(&reader->file), entry;
 	int r = 0;
 
-	while (r == 0 && seq < reader->reading->size) {
-		struct str rest, entry;
-		uint64_t before = seq;
-
-		r = read_bundle(reader, seq / TILE_WIDTH);
-		rest = buf_str(&reader->file);
-		for (uint64_t i = 0; i < seq % TILE_WIDTH; i++)
-			(void)bundle_next(&rest, &entry);
-		while (r == 0 && seq < reader->reading->size && bundle_next(&rest, &entry)) {
-			r = tell(reader, entry);
-			seq++;
-		}
-		if (r == 0 && seq == before)
-			r = LOG_ABSENT;
+	*out_count = 0;
+	for (uint64_t i = 0; i < seq % TILE_WIDTH; i++)
+		(void)bundle_next(&rest, &entry);
+	while (r == 0 && seq + *out_count < reader->reading->size && bundle_next(&rest, &entry)) {
+		r = told(reader, entry);
+		++*out_count;
 	}
-	if (r == LOG_ABSENT || r == LOG_TOO_LARGE) {
+	return r;
+}
+
+static int read_entries(struct reader *reader, int (*told)(struct reader *reader, struct str bytes))
+{
+	uint64_t seq = 0, count = 1;
+	int r = 0;
+
+	reader->reading->pruned = 0;
+	while (r == 0 && seq < reader->reading->size && count) {
+		r = read_bundle(reader, seq / TILE_WIDTH);
+		if (r == LOG_ABSENT && is_pruned(reader, seq)) {
+			count = TILE_WIDTH;
+			reader->reading->pruned += count;
+			r = 0;
+		} else if (r == 0) {
+			r = tell_bundle(reader, seq, &count, told);
+		}
+		seq += r == 0 ? count : 0;
+	}
+	if ((r == 0 && !count) || r == LOG_ABSENT || r == LOG_TOO_LARGE) {
 		command_message("entry %" PRIu64 " of the audit log cannot be found; see "
 				"counterfoil audit verify",
 				seq);
@@ -133,16 +186,50 @@ static int read_entries(struct reader *reader)
 	return r;
 }
 
+/* Which epochs' keys are erased is said after their entries. */
+static int note_erased(struct reader *reader, struct str bytes)
+{
+	struct audit_reading *reading = reader->reading;
+	const struct json_value *number;
+	struct audit_record record = {0};
+	int64_t epoch;
+	const char *why;
+
+	if (entry_read(bytes, &record.entry, &why) != 0 || record.entry.type != ENTRY_KEY_ERASED)
+		return 0;
+	open_text(reader, bytes, &record);
+	number = record.value ? json_member(record.value, STR("erased_epoch")) : NULL;
+	if (number && number->type == JSON_NUMBER && json_number_to_i64(&number->number, &epoch) &&
+	    epoch >= 0 && epoch < AUDIT_EPOCHS_MAX)
+		reading->erased_epochs[epoch / 8] |= (uint8_t)(1 << epoch % 8);
+	return 0;
+}
+
+/* Only where a key is missing; the log is read twice then. */
+static int find_erased(struct reader *reader)
+{
+	struct note_verifier verifier;
+
+	memset(reader->reading->erased_epochs, 0, sizeof(reader->reading->erased_epochs));
+	for (uint32_t i = 0; i < AUDIT_EPOCHS_MAX && audit_vkey_read(reader->keys, i, &verifier);
+	     i++)
+		if (!key_of(reader, i))
+			return read_entries(reader, note_erased);
+	return 0;
+}
+
 /* 0; < 0, and a message has been written. */
 static int open_log(struct reader *reader)
 {
 	const char *data = reader->reading->data;
 	char path[PATH_MAX_SIZE], why[512] = "";
+	struct note_verifier verifier;
 	int r;
 
-	snprintf(path, sizeof(path), "%s/keys", data);
-	r = audit_data_key_read(path, &reader->key, why, sizeof(why));
-	if (r != 0) {
+	snprintf(reader->keys, sizeof(reader->keys), "%s/keys", data);
+	r = audit_data_key_read(reader->keys, 0, &reader->key, why, sizeof(why));
+	/* Where there is a second epoch the first one's may be erased. */
+	if (r < 0 || (r != 0 && !audit_vkey_read(reader->keys, 1, &verifier))) {
 		command_message("%s", why);
 		return FAIL_IO;
 	}
@@ -168,10 +255,12 @@ int audit_read(struct audit_reading *reading)
 	buf_init(&reader.file, TILE_BUNDLE_MAX);
 	buf_init(&reader.text, ENTRY_TEXT_MAX);
 	arena_init(&reader.mem, RECORD_MEMORY);
-	reading->size = reading->unreadable = 0;
+	reading->size = reading->unreadable = reading->erased = reading->pruned = 0;
 	r = open_log(&reader);
 	if (r == 0)
-		r = read_entries(&reader);
+		r = find_erased(&reader);
+	if (r == 0)
+		r = read_entries(&reader, tell);
 	log_folder_close(&reader.folder);
 	entry_key_fini(&reader.key);
 	arena_fini(&reader.mem);

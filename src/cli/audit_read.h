@@ -11,10 +11,14 @@
 #include "audit/entry.h"
 #include "json/json.h"
 
+enum { AUDIT_EPOCHS_MAX = 4096 };
+
 struct audit_record {
 	struct entry entry;
 	struct str text;		/* its JSON object; empty: the key does not open it */
 	const struct json_value *value; /* the same, read; NULL: it is none */
+	bool is_erased;			/* its key is gone, as an entry says */
+	struct str bytes;		/* the whole entry */
 };
 
 struct audit_reading {
@@ -23,7 +27,10 @@ struct audit_reading {
 	int (*on_record)(void *state, const struct audit_record *record);
 	void *state;
 	uint64_t size;	     /* out: of the newest checkpoint, which is how far it is read */
-	uint64_t unreadable; /* out: entries that the key does not open */
+	uint64_t unreadable; /* out: entries that no key opens, of those that are there */
+	uint64_t erased;     /* out: entries whose key is erased */
+	uint64_t pruned;     /* out: entries that are gone with it */
+	uint8_t erased_epochs[AUDIT_EPOCHS_MAX / 8]; /* the reader's */
 };
 
 /* 0; what on_record returned; else < 0 and a message has been written. */

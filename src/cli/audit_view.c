@@ -60,6 +60,11 @@ void audit_view_text(const struct verify_report *report, struct buf *out)
 	line(out, "epochs");
 	number(out, report->epochs, ", ");
 	number(out, report->seals, " of them sealed\n");
+	if (report->erased) {
+		line(out, "erased");
+		number(out, report->erased, " data keys, ");
+		number(out, report->pruned, " entries pruned after that\n");
+	}
 	if (report->unreadable) {
 		line(out, "unreadable");
 		number(out, report->unreadable, " entries, the first is ");
@@ -131,6 +136,8 @@ void audit_view_json(const struct verify_report *report, struct buf *out)
 	json_number_of(&json, "unchecked", report->unchecked);
 	json_number_of(&json, "epochs", report->epochs);
 	json_number_of(&json, "seals", report->seals);
+	json_number_of(&json, "erased", report->erased);
+	json_number_of(&json, "pruned", report->pruned);
 	json_number_of(&json, "missing_tiles", report->missing_tiles);
 	json_close_object(&json);
 	(void)buf_append_byte(out, '\n');

@@ -134,12 +134,13 @@ static const struct command command_verify = {
 	.run = run_verify,
 };
 
-static const struct command *const audit_commands[] = {&command_audit_show, &command_audit_export,
-						       &command_verify, NULL};
+static const struct command *const audit_commands[] = {&command_audit_show,  &command_audit_export,
+						       &command_verify,	     &command_audit_rotate,
+						       &command_audit_erase, NULL};
 
 const struct command command_audit = {
 	.name = "audit",
 	.summary = "reads and checks the audit log",
-	.usage = "show | export | verify",
+	.usage = "show | export | verify | rotate | erase",
 	.commands = audit_commands,
 };

@@ -18,7 +18,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { SHOW_DATA, SHOW_OP, SHOW_TOKEN, SHOW_ACCOUNT, SHOW_EVENT, SHOW_SINCE, SHOW_JSON };
+enum {
+	SHOW_DATA,
+	SHOW_OP,
+	SHOW_TOKEN,
+	SHOW_ACCOUNT,
+	SHOW_AGENT,
+	SHOW_CREDENTIAL,
+	SHOW_TASK,
+	SHOW_FINGERPRINT,
+	SHOW_EVENT,
+	SHOW_SINCE,
+	SHOW_UNTIL,
+	SHOW_JSON
+};
 enum { LINE_MAX_SIZE = 1 << 20, TIME_TEXT = 25, SINCE_MEMORY = 4096 };
 
 static const char default_data[] = "counterfoil-data";
@@ -28,13 +41,19 @@ static const struct command_option show_options[] = {
 	{"--op", "OP", "only of this operation"},
 	{"--token", "T", "only of operations with this token"},
 	{"--account", "A", "only of operations of this account"},
+	{"--agent", "A", "only of attempts of this agent"},
+	{"--credential", "C", "only of attempts with this credential"},
+	{"--task", "T", "only of attempts of this task"},
+	{"--fingerprint", "F", "only of operations with this fingerprint"},
 	{"--event", "E", "only where this happened: attempted, sent, completed, replayed, …"},
 	{"--since", "TIME", "only from then on (RFC 3339)"},
+	{"--until", "TIME", "only before then"},
 	{"--json", NULL, "print a JSON object for each entry"},
 };
 
 struct show {
-	struct str op, token, account, event, since; /* empty: any */
+	/* empty: any */
+	struct str op, token, account, agent, credential, task, fingerprint, event, since, until;
 	bool is_json;
 	FILE *out;
 	struct buf line;
@@ -60,25 +79,28 @@ static bool is_any_or(struct str wanted, const struct json_value *value, const c
 }
 
 /* Both in UTC; as texts they are in the order of time once the Z is gone. */
-static bool is_late_enough(const struct show *show, const char *time)
+static int compare_time(const char *time, struct str with)
 {
-	size_t len = show->since.len;
-	int order;
+	return strncmp(time, with.at, with.at[with.len - 1] == 'Z' ? with.len - 1 : with.len);
+}
 
-	if (!len)
-		return true;
-	len = show->since.at[len - 1] == 'Z' ? len - 1 : len;
-	order = strncmp(time, show->since.at, len);
-	return order >= 0;
+static bool is_in_time(const struct show *show, const char *time)
+{
+	return (!show->since.len || compare_time(time, show->since) >= 0) &&
+	       (!show->until.len || compare_time(time, show->until) < 0);
 }
 
 static bool is_wanted(const struct show *show, const struct audit_record *record, const char *time)
 {
 	const struct json_value *value = record->value;
 
-	return is_late_enough(show, time) && is_any_or(show->op, value, "operation") &&
+	return is_in_time(show, time) && is_any_or(show->op, value, "operation") &&
 	       is_any_or(show->token, value, "token") &&
 	       is_any_or(show->account, value, "account") &&
+	       is_any_or(show->agent, value, "agent") &&
+	       is_any_or(show->credential, value, "credential") &&
+	       is_any_or(show->task, value, "task") &&
+	       is_any_or(show->fingerprint, value, "fingerprint") &&
 	       (!show->event.len || has_event(value, show->event));
 }
 
@@ -106,7 +128,8 @@ static void append_json(struct show *show, const struct audit_record *record, co
 		buf_append_byte(&show->line, ',');
 		terminal_append_json(&show->line, str_from_index(text, 1));
 	} else {
-		buf_append_byte(&show->line, '}');
+		buf_append_str(&show->line,
+			       record->is_erased ? STR(",\"erased\":true}") : STR("}"));
 	}
 }
 
@@ -126,10 +149,12 @@ static void append_member(struct show *show, const struct json_value *value, con
 	}
 }
 
-static void append_events(struct show *show, const struct json_value *value)
+static void append_events(struct show *show, const struct json_value *value, enum entry_type type)
 {
 	const struct json_value *events = json_member(value, STR("events"));
 
+	if (!events)
+		buf_append_str(&show->line, str_from(entry_type_text(type)));
 	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++) {
 		if (events->array.items[i]->type != JSON_STRING)
 			continue;
@@ -161,7 +186,9 @@ static void append_text(struct show *show, const struct audit_record *record, co
 		{"answer", "digest"},
 		{"reference", "reference"},
 		{"resource", "resource"},
+		{"subject", "subject"},
 		{"agent", "agent"},
+		{"credential", "credential"},
 		{"task", "task"},
 		{"step", "step"},
 		{"request", "request"},
@@ -177,11 +204,12 @@ static void append_text(struct show *show, const struct audit_record *record, co
 
 	buf_printf(&show->line, "%s  ", time);
 	if (!value) {
-		buf_printf(&show->line, "(%s, entry %" PRIu64 ", of another key)",
-			   entry_type_text(record->entry.type), record->entry.seq);
+		buf_printf(&show->line, "(%s, entry %" PRIu64 ", %s)",
+			   entry_type_text(record->entry.type), record->entry.seq,
+			   record->is_erased ? "its key is erased" : "of another key");
 		return;
 	}
-	append_events(show, value);
+	append_events(show, value, record->entry.type);
 	buf_append_str(&show->line, STR("  "));
 	terminal_append(&show->line, audit_member(value, "operation"));
 	append_move(show, value);
@@ -229,7 +257,12 @@ static int run(struct show *show, const char *data)
 	if (r != 0 || show->has_failed)
 		return EXIT_NOT_SO;
 	if (reading.unreadable)
-		command_message("%" PRIu64 " entries are not of this data key", reading.unreadable);
+		command_message("%" PRIu64 " entries are not of any data key that is here",
+				reading.unreadable);
+	if (reading.erased || reading.pruned)
+		command_message("%" PRIu64 " entries cannot be read any more, and %" PRIu64
+				" are gone: the log says that their key was erased",
+				reading.erased, reading.pruned);
 	command_message("%" PRIu64 " entries, as of the newest checkpoint; what has happened since "
 			"is not published yet and missing here",
 			reading.size);
@@ -241,29 +274,41 @@ static struct str option(const struct command_call *call, int which)
 	return call->options[which] ? str_from(call->options[which]) : STR("");
 }
 
+/* A time as an option gives it; false after a message. */
+static bool read_time(const struct command_call *call, int which, struct arena *mem,
+		      struct str *out_time)
+{
+	const char *text = call->options[which];
+
+	if (!text || timestamp_read(str_from(text), mem, out_time) == 0)
+		return true;
+	(void)command_misused(call->command, "\"%s\" is no time like 2026-01-31T09:00:00Z", text);
+	return false;
+}
+
 static int run_show(const struct command_call *call)
 {
 	struct show show = {.op = option(call, SHOW_OP),
 			    .token = option(call, SHOW_TOKEN),
 			    .account = option(call, SHOW_ACCOUNT),
+			    .agent = option(call, SHOW_AGENT),
+			    .credential = option(call, SHOW_CREDENTIAL),
+			    .task = option(call, SHOW_TASK),
+			    .fingerprint = option(call, SHOW_FINGERPRINT),
 			    .event = option(call, SHOW_EVENT),
 			    .is_json = call->options[SHOW_JSON] != NULL,
 			    .out = stdout};
 	const char *data = call->options[SHOW_DATA];
 	struct arena mem;
-	int status;
+	int status = EXIT_USAGE;
 
 	if (data && call->operand_count)
 		return command_misused(call->command, "DIR and --data are the same: name one");
 	if (!data)
 		data = call->operand_count ? call->operands[0] : default_data;
 	arena_init(&mem, SINCE_MEMORY);
-	if (call->options[SHOW_SINCE] &&
-	    timestamp_read(str_from(call->options[SHOW_SINCE]), &mem, &show.since) != 0)
-		status = command_misused(call->command,
-					 "\"%s\" is no time like 2026-01-31T09:00:00Z",
-					 call->options[SHOW_SINCE]);
-	else
+	if (read_time(call, SHOW_SINCE, &mem, &show.since) &&
+	    read_time(call, SHOW_UNTIL, &mem, &show.until))
 		status = run(&show, data);
 	arena_fini(&mem);
 	return status;
@@ -294,8 +339,9 @@ static int run_export(const struct command_call *call)
 const struct command command_audit_show = {
 	.name = "audit show",
 	.summary = "prints what the audit log says, an entry a line",
-	.usage = "[DIR | --data DIR] [--op OP] [--token T] [--account A] [--event E]"
-		 " [--since TIME] [--json]",
+	.usage = "[DIR | --data DIR] [--op OP] [--token T] [--account A] [--agent A]\n"
+		 "           [--credential C] [--task T] [--fingerprint F] [--event E]\n"
+		 "           [--since TIME] [--until TIME] [--json]",
 	.text = "DIR is the gate's data directory, counterfoil-data by default; it needs the\n"
 		"data key in it. Reads the published files alone, so it works while the gate\n"
 		"runs; what no checkpoint covers yet is missing. It does not verify: audit\n"

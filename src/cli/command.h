@@ -83,8 +83,11 @@ extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
 extern const struct command command_config;
+extern const struct command command_secret;
 extern const struct command command_audit;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
+extern const struct command command_audit_rotate;
+extern const struct command command_audit_erase;
 
 #endif

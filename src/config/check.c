@@ -267,7 +267,7 @@ static void look_at(struct reading *reading, const char *path, struct str file)
 static void check_files(struct reading *reading)
 {
 	const struct settings *settings = reading->settings;
-	char path[128];
+	char path[160];
 
 	look_at(reading, "tls.certificate", settings->tls.certificate);
 	look_at(reading, "tls.key", settings->tls.key);
@@ -277,10 +277,11 @@ static void check_files(struct reading *reading)
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		const struct settings_upstream *upstream = &settings->upstreams[i];
 
-		if (upstream->ca_file.len == 0)
-			continue;
 		snprintf(path, sizeof(path), "upstreams.%s.ca_file", upstream->name.at);
 		look_at(reading, path, upstream->ca_file);
+		snprintf(path, sizeof(path), "upstreams.%s.credential.oauth2.token_ca_file",
+			 upstream->name.at);
+		look_at(reading, path, upstream->credential.oauth2.token_ca_file);
 	}
 }
 
@@ -300,6 +301,7 @@ int check_settings(struct reading *reading)
 	r = check_actions(reading);
 	if (r != 0)
 		return r;
+	check_credential_headers(reading);
 	check_memory(reading);
 	if (!reading->may_look)
 		return 0;
@@ -326,4 +328,5 @@ void check_upstream(struct reading *reading, struct settings_upstream *upstream,
 	if (ca_file && !ca_file->is_refused && !upstream->verify)
 		report_add(reading->report, ca_file->place, "remove verify: false, or the ca_file",
 			   "ca_file has no use while verify is false");
+	check_credential(reading, upstream, key->value);
 }

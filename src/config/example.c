@@ -228,13 +228,34 @@ static const struct example_line action_lines[] = {
 	{2, "natural: true", "natural"},
 };
 
-static void write_action_line(FILE *out, const struct example_line *line)
+/* Shown with the upstream `default`, and another one for what cannot stand beside it. */
+static const struct example_line credential_lines[] = {
+	{2, "credential:", NULL},
+	{3, "secret: service_key", "secret"},
+	{3, "as: bearer", "as"},
+	{3, "oauth2:", NULL},
+	{4, "token_url: https://login.example.com/oauth/token", "oauth2.token_url"},
+	{4, "client_id: counterfoil", "oauth2.client_id"},
+	{4, "auth: basic", "oauth2.auth"},
+	{4, "scope: payments.write payments.read", "oauth2.scope"},
+	{4, "audience: https://api.example.com", "oauth2.audience"},
+	{4, "timeout: 10s", "oauth2.timeout"},
+	{4, "token_ca_file: /etc/counterfoil/login-ca.pem", "oauth2.token_ca_file"},
+	{1, "metered:", NULL},
+	{2, "url: https://metered.example.com", NULL},
+	{2, "credential:", NULL},
+	{3, "secret: metered_key", NULL},
+	{3, "as: header", NULL},
+	{3, "header: X-Api-Key", "header"},
+};
+
+static void write_line(FILE *out, const char *prefix, const struct example_line *line)
 {
 	char name[64], comment[COMMENT_MAX];
 	const struct setting *setting = NULL;
 
 	if (line->row) {
-		snprintf(name, sizeof(name), ACTION_PREFIX "%s", line->row);
+		snprintf(name, sizeof(name), "%s%s", prefix, line->row);
 		setting = setting_find(str_from(name));
 	}
 	if (setting) {
@@ -258,7 +279,19 @@ static void write_actions(FILE *out)
 	      "# the rules they keep. What matches no action is protected as `undeclared` says.\n",
 	      out);
 	for (size_t i = 0; i < sizeof(action_lines) / sizeof(action_lines[0]); i++)
-		write_action_line(out, &action_lines[i]);
+		write_line(out, ACTION_PREFIX, &action_lines[i]);
+}
+
+static void write_credential(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(credential_lines) / sizeof(credential_lines[0]); i++)
+		write_line(out, CREDENTIAL_PREFIX, &credential_lines[i]);
+}
+
+/* `credential` itself, and all below it. */
+static bool is_of_credential(const struct setting *setting)
+{
+	return str_starts_with(str_from(setting->name), STR(UPSTREAM_PREFIX "credential"));
 }
 
 static bool is_of_action(const struct setting *setting)
@@ -283,7 +316,10 @@ void settings_write_example(FILE *out)
 	      "# or GB. Check a file with `counterfoil config check FILE`.\n\n",
 	      out);
 	for (size_t i = 0; (setting = setting_at(i)); i++) {
-		if (setting->kind == KIND_LATER || is_of_action(setting))
+		if (setting->kind == KIND_SECRET && setting_is_short(setting))
+			write_credential(out);
+		if (setting->kind == KIND_LATER || is_of_action(setting) ||
+		    is_of_credential(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {
 			section = section_of(setting);

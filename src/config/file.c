@@ -404,6 +404,8 @@ static const char *section_words(const char *section)
 	}
 	if (strncmp(section, ACTION_PREFIX, strlen(ACTION_PREFIX)) == 0)
 		return section + strlen(ACTION_PREFIX);
+	if (strncmp(section, UPSTREAM_PREFIX, strlen(UPSTREAM_PREFIX)) == 0)
+		return section + strlen(UPSTREAM_PREFIX);
 	return section;
 }
 

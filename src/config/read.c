@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "config/values.h"
+#include "core/secret.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -326,6 +327,19 @@ static int read_sent(struct reading *reading, const struct setting *setting, str
 	return keep_text(reading, setting, member, node);
 }
 
+/* Only a name: a secret itself has no place in a file, and is not shown if it is there. */
+static int read_secret_name(struct reading *reading, const struct setting *setting,
+			    struct str *member, const struct node *node)
+{
+	if (secret_name_is_fine(node->text))
+		return keep_text(reading, setting, member, node);
+	value_report(reading, setting, node->place,
+		     "write 1 to 64 letters, digits, `.`, `-` or `_`; the secret itself is kept "
+		     "by `counterfoil secret set NAME`",
+		     "is not the name of a secret");
+	return 0;
+}
+
 /* One status into a set. */
 static void read_status(struct reading *reading, const struct setting *setting, uint64_t member[8],
 			const struct node *node)
@@ -375,6 +389,12 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 		return 0;
 	case KIND_SENT:
 		return read_sent(reading, setting, member, node);
+	case KIND_SECRET:
+		return read_secret_name(reading, setting, member, node);
+	case KIND_CREDENTIAL_HEADER:
+		return str_equal_nocase(node->text, STR("Authorization"))
+			       ? keep_text(reading, setting, member, node)
+			       : read_sent(reading, setting, member, node);
 	case KIND_STATUS:
 		read_status(reading, setting, member, node);
 		return 0;

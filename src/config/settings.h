@@ -74,6 +74,27 @@ struct settings_url {
 	struct str base_path; /* put before each request's path: "" or "/v1" */
 };
 
+enum settings_credential_as {
+	SETTINGS_AS_BEARER,
+	SETTINGS_AS_BASIC,
+	SETTINGS_AS_HEADER,
+};
+enum settings_client_auth { SETTINGS_CLIENT_BASIC, SETTINGS_CLIENT_POST };
+
+/* How the gate speaks to a service in its own name. */
+struct settings_credential {
+	struct str secret; /* the secret's name; empty: callers' own credentials go through */
+	int as;		   /* enum settings_credential_as */
+	struct str header; /* with AS_HEADER: which */
+	struct {
+		struct settings_url token_url;	       /* empty text: the secret itself is sent */
+		struct str client_id, scope, audience; /* the latter two may be empty */
+		int auth;			       /* enum settings_client_auth */
+		int64_t timeout_ms;		       /* of a fetch */
+		struct str token_ca_file;	       /* PEM roots to trust; empty: the system's */
+	} oauth2;
+};
+
 /* A service behind the gate. */
 struct settings_upstream {
 	struct str name;	    /* its key under `upstreams` */
@@ -85,6 +106,7 @@ struct settings_upstream {
 	uint32_t max_connections;   /* connections open to it at once, over all threads */
 	struct str downstream_key;  /* the header in which it honours one; or empty */
 	int64_t downstream_key_ms;  /* how long it remembers one */
+	struct settings_credential credential;
 };
 
 /* An address or a range of them. */
@@ -191,6 +213,8 @@ struct settings {
 		uint32_t checkpoint_entries;	/* a checkpoint each time so many are new… */
 		int64_t checkpoint_interval_ms; /* …and so long after the last one */
 		struct text_list anchors;	/* folders that get each checkpoint too */
+		int64_t rotate_ms;		/* how long an epoch lasts; INT64_MAX: until told */
+		int64_t keep_ms; /* how long its entries are kept after that; INT64_MAX */
 	} audit;
 
 	struct {

@@ -119,9 +119,6 @@ static const struct setting general_rows[] = {
 	 .default_value = "256",
 	 .range = "1 to 65536",
 	 .help = "Connections to this service that are open at once, over all threads."},
-	{.name = UPSTREAM_PREFIX "credential",
-	 .kind = KIND_LATER,
-	 .help = "credentials of the gate's own are not in this build yet"},
 	{.name = UPSTREAM_PREFIX "downstream_key",
 	 .kind = KIND_SENT,
 	 .at = IN_UPSTREAM(downstream_key),
@@ -134,6 +131,75 @@ static const struct setting general_rows[] = {
 	 .default_value = "24h",
 	 .range = "1s to forever",
 	 .help = "How long after the first sending it still knows that key."},
+	{.name = UPSTREAM_PREFIX "credential",
+	 .kind = KIND_SECRET,
+	 .at = IN_UPSTREAM(credential.secret),
+	 .example = "service_key",
+	 .help = "Short for credential.secret."},
+	{.name = CREDENTIAL_PREFIX "secret",
+	 .kind = KIND_SECRET,
+	 .at = IN_UPSTREAM(credential.secret),
+	 .example = "service_key",
+	 .is_required = true,
+	 .help = "The secret with which the gate itself speaks to this service, by the name under "
+		 "which `counterfoil secret set` keeps it. It takes the place of each caller's "
+		 "Authorization, which then goes no further than the gate."},
+	{.name = CREDENTIAL_PREFIX "as",
+	 .kind = KIND_CHOICE,
+	 .at = IN_UPSTREAM(credential.as),
+	 .default_value = "bearer",
+	 .range = "bearer | basic | header",
+	 .help = "How it is sent. bearer: Authorization: Bearer and the secret. basic: "
+		 "Authorization: "
+		 "Basic, the secret being user:password. header: the secret as it is, in "
+		 "credential.header."},
+	{.name = CREDENTIAL_PREFIX "header",
+	 .kind = KIND_CREDENTIAL_HEADER,
+	 .at = IN_UPSTREAM(credential.header),
+	 .example = "X-Api-Key",
+	 .help = "With as: header, the header that the service reads it from."},
+	{.name = OAUTH2_PREFIX "token_url",
+	 .kind = KIND_URL,
+	 .at = IN_UPSTREAM(credential.oauth2.token_url),
+	 .example = "https://login.example.com/oauth/token",
+	 .is_required = true,
+	 .help = "Where the gate fetches access tokens by OAuth 2.0 client credentials; the secret "
+		 "is "
+		 "the client's. https, but for an address of this machine."},
+	{.name = OAUTH2_PREFIX "client_id",
+	 .kind = KIND_TEXT,
+	 .at = IN_UPSTREAM(credential.oauth2.client_id),
+	 .example = "counterfoil",
+	 .is_required = true,
+	 .help = "The id under which the token endpoint knows the gate."},
+	{.name = OAUTH2_PREFIX "auth",
+	 .kind = KIND_CHOICE,
+	 .at = IN_UPSTREAM(credential.oauth2.auth),
+	 .default_value = "basic",
+	 .range = "basic | post",
+	 .help = "How the client shows its secret. basic: in an Authorization header. post: in the "
+		 "body."},
+	{.name = OAUTH2_PREFIX "scope",
+	 .kind = KIND_TEXT,
+	 .at = IN_UPSTREAM(credential.oauth2.scope),
+	 .example = "payments.write payments.read",
+	 .help = "The scope that is asked for."},
+	{.name = OAUTH2_PREFIX "audience",
+	 .kind = KIND_TEXT,
+	 .at = IN_UPSTREAM(credential.oauth2.audience),
+	 .example = "https://api.example.com",
+	 .help = "The audience that is asked for, where the token endpoint wants one."},
+	{.name = OAUTH2_PREFIX "timeout",
+	 .kind = KIND_DURATION,
+	 .at = IN_UPSTREAM(credential.oauth2.timeout_ms),
+	 .default_value = "10s",
+	 .range = "10ms to 5m",
+	 .help = "How long fetching a token may take. What waits for it longer is not sent."},
+	{.name = OAUTH2_PREFIX "token_ca_file",
+	 .kind = KIND_PATH,
+	 .at = IN_UPSTREAM(credential.oauth2.token_ca_file),
+	 .example = "/etc/counterfoil/login-ca.pem",
+	 .help = "Roots (PEM) to trust for the token endpoint instead of the system's."},
 
 	{.name = "accounts.from",
 	 .kind = KIND_CHOICE,
@@ -366,6 +432,23 @@ static const struct setting general_rows[] = {
 		 "each checkpoint; each is one gate's alone. The gate refuses to start from a data "
 		 "directory that is older than they are."},
 
+	{.name = "audit.rotate",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.rotate_ms),
+	 .default_value = "forever",
+	 .range = "1m to forever",
+	 .needs_restart = true,
+	 .help = "How long an epoch lasts: then the log's keys are new ones, and the old signing "
+		 "key is erased. forever: until counterfoil audit rotate."},
+	{.name = "audit.keep",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.keep_ms),
+	 .default_value = "forever",
+	 .range = "1m to forever",
+	 .needs_restart = true,
+	 .help = "How long the entries of an epoch are kept after its end. Then its data key is "
+		 "erased and they are taken away; the log still verifies."},
+
 	{.name = "log.level",
 	 .kind = KIND_CHOICE,
 	 .at = IN(log.level),
@@ -428,6 +511,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_ANSWER] = "a JSON pointer into an answer",
 	[KIND_QUESTION] = "a path with its query",
 	[KIND_CONDITIONS] = "a list of conditions",
+	[KIND_SECRET] = "the name of a secret",
+	[KIND_CREDENTIAL_HEADER] = "the name of a header",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -485,5 +570,6 @@ bool setting_is_section(struct str path)
 
 bool setting_is_short(const struct setting *setting)
 {
-	return setting->kind == KIND_SENT && setting_is_section(str_from(setting->name));
+	return (setting->kind == KIND_SENT || setting->kind == KIND_SECRET) &&
+	       setting_is_section(str_from(setting->name));
 }

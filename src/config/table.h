@@ -41,7 +41,9 @@ enum setting_kind {
 	KIND_ANSWER,	 /* struct str: a JSON pointer into an answer; "" is the whole */
 	KIND_QUESTION,	 /* struct str: path and query, with {names} */
 	KIND_CONDITIONS, /* struct rule_response: its failed_when */
-	KIND_LATER,	 /* nothing: known, and not in this build */
+	KIND_SECRET,	 /* struct str: the name of a secret */
+	KIND_CREDENTIAL_HEADER, /* struct str: the name of the header that takes a credential */
+	KIND_LATER,		/* nothing: known, and not in this build */
 	KIND_COUNT_OF,
 };
 
@@ -69,10 +71,12 @@ const struct setting *setting_at(size_t index);
 extern const struct setting setting_action_rows[];
 extern const size_t setting_action_row_count;
 
-#define UPSTREAM_PREFIX	 "upstreams.*."
-#define ACTION_PREFIX	 "actions.*."
-#define FIELD_PREFIX	 "actions.*.fields.*."
-#define CONDITION_PREFIX "actions.*.failed_when.*."
+#define UPSTREAM_PREFIX	  "upstreams.*."
+#define CREDENTIAL_PREFIX "upstreams.*.credential."
+#define OAUTH2_PREFIX	  "upstreams.*.credential.oauth2."
+#define ACTION_PREFIX	  "actions.*."
+#define FIELD_PREFIX	  "actions.*.fields.*."
+#define CONDITION_PREFIX  "actions.*.failed_when.*."
 
 /* What a setting is part of, and with it the struct that its member is in. */
 enum setting_owner {
@@ -279,5 +283,11 @@ void value_report(struct reading *reading, const struct setting *setting, struct
 void check_upstream(struct reading *reading, struct settings_upstream *upstream,
 		    const struct node *key);
 int check_settings(struct reading *reading);
+
+/* The credential of an upstream: `map` is what the file says of the upstream. */
+void check_credential(struct reading *reading, const struct settings_upstream *upstream,
+		      const struct node *map);
+/* Headers that credentials take, held against those that are sent besides. */
+void check_credential_headers(struct reading *reading);
 
 #endif

@@ -177,6 +177,7 @@ static void asked_again(struct store_command *command)
 	log_end(&line);
 	waiting_call(&background->gate->waiting, &errand->operation->id);
 	lapser_look(&background->lapser);
+	notifier_look(&background->notifier);
 	drop_dispatch(dispatch);
 }
 

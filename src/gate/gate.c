@@ -10,6 +10,7 @@
 #include "gate/background.h"
 
 #include "base/err.h"
+#include "gate/credential.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -39,6 +40,8 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 		.checkpoint_interval_ms = settings->audit.checkpoint_interval_ms,
 		.anchors = settings->audit.anchors.texts,
 		.anchor_count = settings->audit.anchors.count,
+		.rotate_ms = settings->audit.rotate_ms,
+		.keep_ms = settings->audit.keep_ms,
 	};
 	struct log_line line;
 	int r;
@@ -91,7 +94,12 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	};
 	waiting_room_init(&gate->waiting);
 	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
-	r = settings_hold_new(settings, &gate->hold, why, why_size);
+	r = secrets_new(&gate->secrets);
+	if (r != 0) {
+		settings_free(settings);
+		return explain(why, why_size, r, "out of memory");
+	}
+	r = settings_hold_new(settings, gate->secrets, &gate->hold, why, why_size);
 	if (r != 0)
 		return r;
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
@@ -102,6 +110,8 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
 	r = open_store(gate, why, why_size);
+	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
+		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -130,6 +140,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 	address_format((struct sockaddr *)&address, gate->listen_text);
 	if (background_start(gate) != 0)
 		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
+	credentials_warn(gate_settings(gate), gate->secrets, gate->log);
 	janitor_start(gate);
 	take_signals(gate);
 	return 0;
@@ -175,6 +186,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
 	settings_hold_drop(old);
+	credentials_warn(hold->settings, gate->secrets, gate->log);
 	log_note(gate->log, LOG_INFO, "reloaded", "file", gate->config_file);
 }
 
@@ -209,7 +221,7 @@ static void reload(struct gate *gate)
 		   0) {
 		log_report(gate, &report);
 		settings_free(settings);
-	} else if (settings_hold_new(settings, &hold, why, sizeof(why)) != 0) {
+	} else if (settings_hold_new(settings, gate->secrets, &hold, why, sizeof(why)) != 0) {
 		log_note(gate->log, LOG_ERROR, "reload-refused", "what", why);
 	} else {
 		put_in_force(gate, hold);
@@ -326,6 +338,7 @@ void gate_close(struct gate *gate)
 	}
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
+	secrets_free(gate->secrets);
 	waiting_room_fini(&gate->waiting);
 	free(gate->workers);
 	log_free(gate->log);

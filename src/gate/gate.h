@@ -36,9 +36,10 @@ int station_init(struct station *station, struct gate *gate);
 /* Settings that several workers hold, with what was read from the files they name. */
 struct settings_hold {
 	struct settings *settings;
-	struct tls_context *tls;       /* of the data listener; NULL: plain */
-	struct tls_context *admin_tls; /* of the admin listener; NULL: plain */
-	atomic_uint holders;	       /* freed with the last one */
+	struct credential *credentials; /* one an upstream: credential.h */
+	struct tls_context *tls;	/* of the data listener; NULL: plain */
+	struct tls_context *admin_tls;	/* of the admin listener; NULL: plain */
+	atomic_uint holders;		/* freed with the last one */
 };
 
 /* The generations of one loop: a worker's, or the background's. */
@@ -55,9 +56,11 @@ struct generation {
 	struct generations *home;
 	struct settings_hold *hold;
 	const struct settings *settings;
-	struct client **clients; /* one an upstream, in the settings' order */
-	unsigned requests;	 /* that began with it and have not ended */
-	bool is_retired;	 /* a newer one has come */
+	struct client **clients;       /* one an upstream, in the settings' order */
+	struct client **token_clients; /* to their token endpoints; NULL: it has none */
+	struct client *notify;	       /* of who is told of approvals, the notifier's; or NULL */
+	unsigned requests;	       /* that began with it and have not ended */
+	bool is_retired;	       /* a newer one has come */
 };
 
 struct worker {
@@ -96,6 +99,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
+	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
 	struct worker *workers;
 	unsigned worker_count;
@@ -198,9 +202,13 @@ void generation_drop(struct generation *generation);
 /* A command for the store from a station's own thread, to be answered there. */
 void gate_ask(struct station *station, struct store_command *command);
 
-/* One holder. Takes `settings`, also on failure: FAIL_CONFIG with `why`, FAIL_MEMORY. */
-int settings_hold_new(struct settings *settings, struct settings_hold **out_hold, char *why,
-		      size_t why_size);
+/* The same while the gate starts, before its loops run: the answer is waited for. */
+void gate_ask_now(struct store *store, struct store_command *command);
+
+/* One holder. Takes `settings`, also on failure: FAIL_CONFIG with `why`, FAIL_MEMORY. `secrets` has
+ * to outlive it. */
+int settings_hold_new(struct settings *settings, struct secrets *secrets,
+		      struct settings_hold **out_hold, char *why, size_t why_size);
 void settings_hold_drop(struct settings_hold *hold);
 
 #endif

@@ -81,6 +81,8 @@ static void lapsed(struct store_command *command)
 		wait_for_next(lapser, command->due_ms);
 	for (size_t i = 0; command->result == 0 && i < command->cancelled_count; i++)
 		tell(background, &command->cancelled[i]);
+	if (command->result == 0 && command->cancelled_count)
+		notifier_look(&background->notifier);
 	lapser->asks_again |= command->result == 0 && command->has_more;
 	arena_fini(&lapser->mem);
 	if (lapser->asks_again)

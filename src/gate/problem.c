@@ -184,6 +184,10 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_NOT_RELEASABLE] = {"not-releasable", 409, "There is no lock to release",
 				    ADVICE_STOP, 0,
 				    "Only an operation that holds a lock can lose it."},
+	[PROBLEM_AUDIT_EPOCH] = {"audit-epoch", 409, "The audit log's epoch does not allow it",
+				 ADVICE_STOP, 0,
+				 "An epoch's keys change when the last change is published, and "
+				 "its data key can be erased once it has ended."},
 	[PROBLEM_QUERY_MALFORMED] = {"query-malformed", 400, "The query is malformed", ADVICE_FIX,
 				     0,
 				     "A filter or a page of a list could not be read. Nothing was "

@@ -18,10 +18,14 @@ int step_approve_ask(struct request *request, struct store_command *command)
 		.credential = request->account,
 	};
 
+	int r;
+
 	if (!request->policy.action)
 		return 0;
-	return question_of(request->policy.action, &asker, request->reading, &request->fingerprint,
-			   &request->exchange->mem, &command->approval);
+	r = question_of(request->policy.action, &asker, request->reading, &request->fingerprint,
+			&request->exchange->mem, &command->approval);
+	command->approval.is_told = request->generation->settings->notify.url.text.len != 0;
+	return r;
 }
 
 enum step step_approve_or_wait(struct request *request)

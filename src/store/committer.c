@@ -121,6 +121,7 @@ void store_submit(struct store *store, struct store_command *command)
 	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
 	command->record = NULL;
+	command->question = NULL;
 	pthread_mutex_lock(&store->lock);
 	require(!store->is_closing);
 	if (store->queue.count < STORE_QUEUE_MAX)
@@ -224,6 +225,37 @@ void store_tell(struct store *store, const struct store_operation *operation,
 		const struct store_attempt *attempt)
 {
 	submit_copy(store, STORE_TELL, operation, attempt);
+}
+
+/* `from` with its NUL. */
+static const char *pack_text(char **at, const char *from)
+{
+	char *copy = *at;
+
+	memcpy(copy, from, strlen(from) + 1);
+	*at += strlen(from) + 1;
+	return copy;
+}
+
+void store_tell_administration(struct store *store,
+			       const struct store_administration *administration)
+{
+	const struct store_administration *from = administration;
+	size_t text = strlen(from->event) + 1 + from->subject.len + from->account.len +
+		      from->by.len + from->why.len;
+	struct store_command *command = calloc(1, sizeof(*command) + text);
+	char *at;
+
+	if (!command)
+		return;
+	at = (char *)(command + 1);
+	command->kind = STORE_TELL;
+	command->administration.event = pack_text(&at, from->event);
+	command->administration.subject = pack(&at, from->subject);
+	command->administration.account = pack(&at, from->account);
+	command->administration.by = pack(&at, from->by);
+	command->administration.why = pack(&at, from->why);
+	store_submit(store, command);
 }
 
 void store_amend(struct store *store, const struct store_amendment *amendment)
@@ -492,6 +524,7 @@ static bool keeps_result(const struct store_command *command)
 static void forget_result(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->errand_count = 0;
 	command->fence = 0;
 	command->makes_due = false;
@@ -561,6 +594,8 @@ static void answer(struct store *store, struct store_command *command)
 	}
 	if (command->record)
 		command->operation = *command->record;
+	if (command->question)
+		command->approval = *command->question;
 	newest = atomic_load_explicit(&home->answered, memory_order_relaxed);
 	do
 		command->next = newest;

@@ -10,6 +10,7 @@
  *   ledger_audit.c       what entries say
  *   ledger_audit_open.c  keys, origin, and whether database and files still belong together
  *   ledger_audit_tidy.c  handing committed entries to the sealer (store/sealer.h)
+ *   ledger_epoch.c       the keys change, and old ones are erased
  */
 #ifndef STORE_LEDGER_AUDIT_H
 #define STORE_LEDGER_AUDIT_H
@@ -28,17 +29,28 @@ enum {
 	AUDIT_EVENTS = 2,  /* that one entry may tell of */
 };
 
+enum { LEDGER_WHY_MAX = 1024 }; /* bytes of a reason that an entry of ours tells */
+
+/* Whose keys sign and encrypt. A plain value. */
+struct ledger_epoch {
+	uint32_t number;
+	uint64_t first; /* its first entry */
+	int64_t begun_ms;
+	struct audit_keys keys;
+	struct note_signer signer;
+};
+
 struct ledger_audit {
 	/* Set when it is opened. */
 	bool is_open;
 	char *keys_path, *log_path;
 	char origin[NOTE_NAME_MAX + 1];
-	struct audit_keys keys;
-	struct note_signer signer;
 	uint64_t checkpoint_entries;
 	int64_t checkpoint_interval_ms;
+	int64_t rotate_ms, keep_ms; /* 0: never, for ever */
 
 	/* Moves with the transaction. */
+	struct ledger_epoch now, now_before;
 	struct tip tip, tip_before;
 	uint64_t sealed;	   /* entries that are published */
 	uint64_t first_put, first; /* entry in the table: after this transaction, and before */
@@ -48,6 +60,16 @@ struct ledger_audit {
 	struct buf text, bytes, slice;
 	uint8_t nonces[AUDIT_NONCES][ENTRY_NONCE_SIZE];
 	size_t nonces_left;
+
+	/* Epochs. */
+	bool has_old_seed;	/* the key before may be there yet */
+	bool has_erased;	/* some data key may have to go */
+	bool has_prunes;	/* some entries may have to go… */
+	bool is_pruning;	/* …and those of this epoch do */
+	uint32_t pruning;	/* its number */
+	uint32_t kept_oldest;	/* an epoch that can be read… */
+	int64_t kept_due_ms;	/* …until then (Unix time) */
+	int64_t epoch_again_ms; /* not tried again before (monotonic) */
 
 	/* Sealing. */
 	struct sealer *sealer;
@@ -65,13 +87,19 @@ struct ledger_said {
 	enum operation_state from;		 /* 0: it was not there, or has not moved */
 	bool has_moved;
 	bool has_end; /* its reference, resource, reason and decided_by are of this change */
-	const struct store_attempt *attempt; /* NULL: none */
-	uint32_t attempt_number;	     /* 0: none */
-	const struct store_answer *answer;   /* NULL, or status 0: none */
+	const struct store_attempt *attempt;		   /* NULL: none */
+	uint32_t attempt_number;			   /* 0: none */
+	const struct store_answer *answer;		   /* NULL, or status 0: none */
+	const struct store_approval *approval;		   /* NULL: not of one */
+	const struct store_consent *consent;		   /* NULL: nobody answered */
+	const struct store_administration *administration; /* then nothing else but the type */
 };
 
 /* Append an entry. 0, or a failure that ends the transaction. */
 int ledger_say(struct ledger *ledger, const struct ledger_said *said);
+
+/* Append an entry of the text that stands in audit.text. As ledger_say(). */
+int ledger_audit_append(struct ledger *ledger, enum entry_type type);
 
 /* The columns account, token, fingerprint, method, path and action of a row, from `first` on; they
  * last as long as the row. */
@@ -88,8 +116,15 @@ int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
 int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
 int ledger_say_released(struct ledger *ledger, const struct store_command *command,
 			const struct store_operation *record);
+/* A question that is asked (stand waits, and `answer` NULL), answered, or over. */
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
+/* Nothing where it has no event. */
+int ledger_say_administration(struct ledger *ledger,
+			      const struct store_administration *administration);
 /* What was running when the last owner stopped: one entry an operation. */
 int ledger_say_lost(struct ledger *ledger, const char *reason);
 
@@ -107,6 +142,20 @@ int ledger_audit_open(struct ledger *ledger, const struct store_audit *settings,
 		      char *why, size_t why_size);
 int ledger_audit_start(struct ledger *ledger); /* 0, FAIL_MEMORY */
 void ledger_audit_close(struct ledger *ledger);
+
+/* With every connection: which epoch it is. */
+int ledger_epoch_load(struct ledger *ledger);
+/* Read the keys of an epoch, and write its public one. 0; KEYS_ABSENT, FAIL_CONFIG and `why`. */
+int ledger_epoch_keys(struct ledger *ledger, struct ledger_epoch *epoch, char *why,
+		      size_t why_size);
+/* STORE_ROTATE and STORE_ERASE. */
+int ledger_rotate(struct ledger *ledger, struct store_command *command);
+int ledger_erase(struct ledger *ledger, struct store_command *command);
+/* After a commit: end what it says of erased keys. */
+void ledger_epoch_finish(struct ledger *ledger);
+/* What is due by itself, and when the next of it is; -1: nothing. */
+void ledger_epoch_tidy(struct ledger *ledger);
+int64_t ledger_epoch_due_ms(struct ledger *ledger);
 
 /* Hand over a slice, where one is due. */
 void ledger_audit_tidy(struct ledger *ledger);

@@ -15,6 +15,7 @@
 #include "base/err.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,7 +62,7 @@ int ledger_audit_load(struct ledger *ledger)
 	else if (r == 0)
 		r = fail(FAIL_STORE);
 	sqlite3_finalize(row);
-	return r;
+	return r == 0 ? ledger_epoch_load(ledger) : r;
 }
 
 /* -- origin and keys --------------------------------------------------------------- */
@@ -105,9 +106,10 @@ static int take_origin(struct ledger *ledger, struct str wanted, char *why, size
 	return FAIL_STORE;
 }
 
-static int take_keys(struct ledger_audit *audit, const struct env *env, char *why, size_t why_size)
+static int take_keys(struct ledger *ledger, char *why, size_t why_size)
 {
-	int r = audit_keys_read(audit->keys_path, &audit->keys, why, why_size);
+	struct ledger_audit *audit = &ledger->audit;
+	int r = ledger_epoch_keys(ledger, &audit->now, why, why_size);
 	size_t len;
 
 	if (r == KEYS_ABSENT && audit->tip.frontier.size) {
@@ -119,25 +121,28 @@ static int take_keys(struct ledger_audit *audit, const struct env *env, char *wh
 		return FAIL_STORE;
 	}
 	if (r == KEYS_ABSENT) {
-		r = audit_keys_make(audit->keys_path, env, why, why_size);
+		r = audit_keys_make(audit->keys_path, audit->now.number, ledger->env, why,
+				    why_size);
 		if (r == 0)
-			r = audit_keys_read(audit->keys_path, &audit->keys, why, why_size);
+			r = ledger_epoch_keys(ledger, &audit->now, why, why_size);
 	}
-	if (r != 0)
-		return FAIL_STORE;
-	require(note_signer_init(&audit->signer, str_from(audit->origin), audit->keys.seed));
-	r = audit_vkey_write(audit->keys_path, &audit->signer.verifier, why, why_size);
 	return r == 0 ? 0 : FAIL_STORE;
 }
 
 static void tell_key(struct ledger *ledger)
 {
+	struct ledger_audit *audit = &ledger->audit;
 	char key[NOTE_KEY_MAX];
+	struct note_verifier first;
 	struct log_line line;
 
-	note_verifier_write(&ledger->audit.signer.verifier, key);
+	/* That of the first epoch, which vouches for all others. */
+	if (!audit_vkey_read(audit->keys_path, 0, &first))
+		first = audit->now.signer.verifier;
+	note_verifier_write(&first, key);
 	log_begin(&line, ledger->log, LOG_INFO, "audit_log");
 	log_text(&line, "verifier_key", key);
+	log_int(&line, "epoch", audit->now.number);
 	log_int(&line, "entries", (int64_t)ledger->audit.tip.frontier.size);
 	log_end(&line);
 }
@@ -194,11 +199,13 @@ static int check_sizes(const struct ledger *ledger, const struct tip *published,
 			 audit->log_path, files, ledger->path, audit->tip.frontier.size);
 		return FAIL_STORE;
 	}
-	if (files < audit->sealed_written) {
+	if (files < audit->sealed_written || (files < audit->now.first && !audit->has_old_seed)) {
 		snprintf(why, why_size,
 			 "%s has %" PRIu64 " entries of the audit log, and %" PRIu64
 			 " had been published there: put the folder back from your copy",
-			 audit->log_path, files, audit->sealed_written);
+			 audit->log_path, files,
+			 audit->sealed_written > audit->now.first ? audit->sealed_written
+								  : audit->now.first);
 		return FAIL_STORE;
 	}
 	return 0;
@@ -219,24 +226,75 @@ static int check_rows(struct ledger *ledger, const struct tip *published, char *
 	return FAIL_STORE;
 }
 
-static int open_files(struct ledger *ledger, const struct store_audit *settings, char *why,
-		      size_t why_size)
+/* The public keys of all epochs that are there: an anchor may be of an old one. */
+static struct note_verifier *read_verifiers(const struct ledger_audit *audit, size_t *out_count)
+{
+	struct note_verifier *all = calloc((size_t)audit->now.number + 1, sizeof(*all));
+
+	*out_count = 0;
+	for (uint32_t i = 0; all && i <= audit->now.number; i++)
+		if (audit_vkey_read(audit->keys_path, i, &all[*out_count]))
+			++*out_count;
+	return all;
+}
+
+/* Where an epoch ended and nobody could publish it yet, its key is there, and signs that first. */
+static bool take_old_seed(struct ledger_audit *audit, struct note_signer *out_signer)
+{
+	uint8_t seed[NOTE_SEED_SIZE];
+	char why[512];
+
+	if (!audit->now.number ||
+	    audit_seed_read(audit->keys_path, audit->now.number - 1, seed, why, sizeof(why)) != 0)
+		return false;
+	require(note_signer_init(out_signer, str_from(audit->origin), seed));
+	sodium_memzero(seed, sizeof(seed));
+	return true;
+}
+
+static int open_sealer(struct ledger *ledger, const struct store_audit *settings,
+		       struct tip *out_published, char *why, size_t why_size)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	const struct sealer_order order = {
+	struct sealer_turn turn = {.first = audit->now.first, .signer = audit->now.signer};
+	struct sealer_order order = {
 		.path = audit->log_path,
-		.signer = &audit->signer,
+		.signer = &audit->now.signer,
 		.anchors = settings->anchors,
 		.anchor_count = settings->anchor_count,
 		.log = ledger->log,
 	};
+	struct note_verifier *verifiers = read_verifiers(audit, &order.verifier_count);
+	struct note_signer old;
+	int r;
+
+	order.verifiers = verifiers;
+	audit->has_old_seed = take_old_seed(audit, &old);
+	if (audit->has_old_seed) {
+		order.signer = &old;
+		order.turn = &turn;
+	}
+	r = verifiers ? sealer_open(&order, &audit->sealer, out_published, why, why_size)
+		      : fail(FAIL_MEMORY);
+	if (audit->has_old_seed)
+		note_signer_fini(&old);
+	note_signer_fini(&turn.signer);
+	free(verifiers);
+	return r;
+}
+
+static int open_files(struct ledger *ledger, const struct store_audit *settings, char *why,
+		      size_t why_size)
+{
 	struct tip published;
-	int r = sealer_open(&order, &audit->sealer, &published, why, why_size);
+	int r = open_sealer(ledger, settings, &published, why, why_size);
 
 	if (r == 0)
 		r = check_sizes(ledger, &published, why, why_size);
 	if (r == 0)
 		r = check_rows(ledger, &published, why, why_size);
+	if (r == 0)
+		ledger->audit.sealed = published.frontier.size;
 	return r == 0 ? 0 : FAIL_STORE;
 }
 
@@ -275,17 +333,20 @@ int ledger_audit_open(struct ledger *ledger, const struct store_audit *settings,
 	audit->checkpoint_interval_ms = settings->checkpoint_interval_ms
 						? settings->checkpoint_interval_ms
 						: INTERVAL_DEFAULT_MS;
+	audit->rotate_ms = settings->rotate_ms;
+	audit->keep_ms = settings->keep_ms;
 	r = take_origin(ledger, settings->origin, why, why_size);
 	if (r == 0)
-		r = take_keys(audit, ledger->env, why, why_size);
+		r = take_keys(ledger, why, why_size);
 	if (r == 0)
 		r = open_files(ledger, settings, why, why_size);
 	if (r < 0)
 		return r;
 	audit->sealed_ms = env_monotonic_ms(ledger->env);
+	audit->now_before = audit->now;
 	audit->is_open = true;
 	tell_key(ledger);
-	return 0;
+	return ledger_epoch_load(ledger);
 }
 
 int ledger_audit_start(struct ledger *ledger)

@@ -12,10 +12,12 @@
 #include <stdlib.h>
 
 enum {
-	SLICE = 256,	   /* entries: what a slice's buffer certainly holds */
-	SEAL_MAX = 16384,  /* sealed at the latest when so many are new, whatever still comes */
-	ROOM_MS = 5,	   /* when a busy sealer is looked at again */
-	STOPPED_MS = 1000, /* …and one that waits after a failure */
+	SLICE = 256,	     /* entries: what a slice's buffer certainly holds */
+	SEAL_MAX = 16384,    /* sealed at the latest when so many are new, whatever still comes */
+	PUBLISHED_MS = 1000, /* …whether an entry is published by now */
+	SOON_MS = 50,	     /* …and what was given to it is asked after */
+	ROOM_MS = 5,	     /* when a busy sealer is looked at again */
+	STOPPED_MS = 1000,   /* …and one that waits after a failure */
 	LAST_SLICES_MAX = 65536, /* handed over at closing; the rest the next time */
 };
 _Static_assert((int)SLICE <= (int)TILE_WIDTH, "a slice fits a bundle's buffer");
@@ -55,6 +57,9 @@ static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 			 "entries of the audit log cannot be read from the database");
 		return;
 	}
+	if (audit->now.first > look->sealed)
+		sealer_turn(audit->sealer, &(struct sealer_turn){.first = audit->now.first,
+								 .signer = audit->now.signer});
 	end = look->next + count;
 	is_last = end >= size || end - look->sealed >= SEAL_MAX;
 	sealer_give(audit->sealer, &audit->slice, is_last);
@@ -71,7 +76,8 @@ static int64_t seal_due_ms(struct ledger *ledger, const struct sealer_look *look
 	uint64_t fresh = audit->tip.frontier.size - look->next;
 	int64_t left_ms;
 
-	if (audit->is_handing || fresh >= audit->checkpoint_entries)
+	if (audit->is_handing || fresh >= audit->checkpoint_entries ||
+	    look->next < audit->now.first)
 		return 0;
 	if (!fresh)
 		return -1;
@@ -84,18 +90,39 @@ static bool can_seal(const struct ledger *ledger)
 	return ledger->audit.is_open && ledger->db && !ledger->audit.is_unreadable;
 }
 
-int64_t ledger_audit_due_ms(struct ledger *ledger)
+static int64_t sealing_due_ms(struct ledger *ledger)
 {
 	struct sealer_look look;
 	int64_t due_ms;
 
-	if (!can_seal(ledger))
-		return -1;
 	sealer_look(ledger->audit.sealer, &look);
 	due_ms = seal_due_ms(ledger, &look);
 	if (due_ms != 0 || look.has_room)
 		return due_ms;
 	return look.is_stopped ? STOPPED_MS : ROOM_MS;
+}
+
+/* Until what waits for the sealer, or for a time to come, is looked at; -1: nothing does. */
+static int64_t epoch_due_ms(struct ledger *ledger)
+{
+	const struct ledger_audit *audit = &ledger->audit;
+
+	if (audit->has_old_seed || audit->is_pruning)
+		return SOON_MS;
+	return audit->has_prunes ? PUBLISHED_MS : ledger_epoch_due_ms(ledger);
+}
+
+int64_t ledger_audit_due_ms(struct ledger *ledger)
+{
+	int64_t seal_ms, epoch_ms;
+
+	if (!can_seal(ledger))
+		return -1;
+	seal_ms = sealing_due_ms(ledger);
+	epoch_ms = epoch_due_ms(ledger);
+	if (seal_ms < 0 || epoch_ms < 0)
+		return seal_ms < 0 ? epoch_ms : seal_ms;
+	return seal_ms < epoch_ms ? seal_ms : epoch_ms;
 }
 
 void ledger_audit_tidy(struct ledger *ledger)
@@ -106,6 +133,7 @@ void ledger_audit_tidy(struct ledger *ledger)
 		return;
 	sealer_look(ledger->audit.sealer, &look);
 	ledger->audit.sealed = look.sealed;
+	ledger_epoch_tidy(ledger);
 	if (!look.has_room || seal_due_ms(ledger, &look) != 0)
 		return;
 	ledger->audit.is_handing = true;
@@ -126,18 +154,34 @@ static void hand_over_last(struct ledger *ledger)
 	}
 }
 
+/* A key that has signed its last is not left for the next start. */
+static void end_epoch(struct ledger *ledger)
+{
+	struct sealer_look look;
+
+	sealer_wait(ledger->audit.sealer, &look);
+	ledger->audit.sealed = look.sealed;
+	ledger->audit.rotate_ms = 0;
+	ledger->audit.kept_due_ms = INT64_MAX;
+	ledger_epoch_tidy(ledger);
+}
+
 void ledger_audit_close(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
 
 	if (audit->is_started)
 		hand_over_last(ledger);
+	if (audit->is_started && can_seal(ledger))
+		end_epoch(ledger);
 	sealer_close(audit->sealer);
 	buf_fini(&audit->text);
 	buf_fini(&audit->bytes);
 	buf_fini(&audit->slice);
-	note_signer_fini(&audit->signer);
-	audit_keys_fini(&audit->keys);
+	note_signer_fini(&audit->now.signer);
+	audit_keys_fini(&audit->now.keys);
+	note_signer_fini(&audit->now_before.signer);
+	audit_keys_fini(&audit->now_before.keys);
 	free(audit->keys_path);
 	free(audit->log_path);
 	*audit = (struct ledger_audit){0};

@@ -150,9 +150,30 @@ struct store_approval {
 	struct str asked_agent; /* and agent; or empty */
 	struct str answers;	/* JSON array of {"by", "agent", "account", "role", "verdict"
 				   ("approved",     "denied"), "at_ms", "why"}, in their order */
+	bool is_told;		/* in: claim: somebody outside is to be told of it */
 	bool unless_known;	/* in: claim: only where nobody has agreed to anything of agent_hash
 				   yet; whatever is agreed to makes it known */
 	struct hash agent_hash;
+};
+
+/* What there is to tell of a question. The numbers are stored; they never change. */
+enum notice_event {
+	NOTICE_ASKED = 1,    /* also anew, when its rule has changed */
+	NOTICE_AGREED = 2,   /* one person has, and another has to */
+	NOTICE_APPROVED = 3, /* all who were needed have */
+	NOTICE_DENIED = 4,
+	NOTICE_EXPIRED = 5,
+	NOTICE_WITHDRAWN = 6,
+};
+
+/* One thing that somebody outside is to be told, and how often that was tried. */
+struct store_notice {
+	struct operation_id id; /* with the number: its name, for good */
+	uint32_t number;	/* of its question's notices, from 1 */
+	enum notice_event event;
+	int64_t at_ms;	/* it came about */
+	int64_t due_ms; /* it is told next; 0: it has been */
+	uint32_t tries;
 };
 
 /* One person's answer. */
@@ -162,6 +183,30 @@ struct store_consent {
 	struct str agent, account;
 	enum caller_role role;
 	struct str why; /* or empty */
+};
+
+/* What documents are of. The numbers are stored; they never change. */
+enum document_kind {
+	DOCUMENT_KEY = 1,     /* a caller's key */
+	DOCUMENT_SECRET = 2,  /* a credential of an upstream */
+	DOCUMENT_SETTING = 3, /* what is set while the gate runs */
+};
+
+/* A small record with a name of its own. What is in it is its writer's. */
+struct store_document {
+	enum document_kind kind;
+	struct str name;    /* within its kind; never empty */
+	struct str value;   /* never told by the audit log */
+	int64_t updated_ms; /* the store's: when it was kept last */
+};
+
+/* What somebody who runs the gate did, or tried to, as the audit log tells it. */
+struct store_administration {
+	const char *event;  /* "key_created"; NULL: nothing is told */
+	struct str subject; /* what it was done to: the id of a key, the name of a secret */
+	struct str account; /* whose that is; or empty */
+	struct str by;	    /* who did it */
+	struct str why;	    /* or empty */
 };
 
 /* An operation that is the gate's own to see to. */

@@ -20,7 +20,8 @@ struct sealer {
 	char **anchors;
 	size_t anchor_count;
 	struct log *log;
-	const struct note_signer *signer;
+	struct note_verifier *verifiers; /* the last one: of the epoch that ended last here */
+	size_t verifier_count;
 
 	pthread_t thread;
 	bool is_started;
@@ -29,8 +30,11 @@ struct sealer {
 	bool has_slice, then_seal, is_closing;
 	struct buf slice;
 	struct sealer_look look;
+	uint64_t prune_from, prune_to; /* to 0: nothing is to be pruned */
 
-	/* The thread's own, once it runs. */
+	/* The thread's own, once it runs; but for `turn` while there is room. */
+	struct note_signer signer;
+	struct sealer_turn turn; /* first 0: none */
 	struct publisher publisher;
 	bool is_publisher_open;
 	bool is_anchor_lost;
@@ -42,7 +46,15 @@ static void *run(void *argument);
 static int copy_order(struct sealer *sealer, const struct sealer_order *order)
 {
 	sealer->log = order->log;
-	sealer->signer = order->signer;
+	sealer->signer = *order->signer;
+	if (order->turn)
+		sealer->turn = *order->turn;
+	sealer->verifiers = calloc(order->verifier_count + 1, sizeof(*sealer->verifiers));
+	if (!sealer->verifiers)
+		return FAIL_MEMORY;
+	memcpy(sealer->verifiers, order->verifiers,
+	       order->verifier_count * sizeof(*sealer->verifiers));
+	sealer->verifier_count = order->verifier_count + 1;
 	sealer->path = strdup(order->path);
 	sealer->anchors = calloc(order->anchor_count + 1, sizeof(*sealer->anchors));
 	if (!sealer->path || !sealer->anchors)
@@ -79,6 +91,37 @@ static int compare_anchors(struct sealer *sealer, char *why, size_t why_size)
 	return r > 0 ? r : 0;
 }
 
+/* All of the epoch that ends is published: its successor signs. */
+static void turn_if_there(struct sealer *sealer)
+{
+	struct publisher *publisher = &sealer->publisher;
+
+	if (!sealer->turn.first || publisher->published < sealer->turn.first)
+		return;
+	sealer->verifiers[sealer->verifier_count - 1] = sealer->signer.verifier;
+	note_signer_fini(&sealer->signer);
+	sealer->signer = sealer->turn.signer;
+	publisher_turn(publisher, &sealer->signer);
+	note_signer_fini(&sealer->turn.signer);
+	sealer->turn.first = 0;
+}
+
+/* 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY with `why`. */
+static int open_publisher(struct sealer *sealer, char *why, size_t why_size)
+{
+	const struct publisher_keys keys = {
+		.signer = &sealer->signer,
+		.known = sealer->verifiers,
+		.known_count = sealer->verifier_count,
+	};
+	int r = publisher_open(&sealer->publisher, sealer->path, &keys, why, why_size);
+
+	sealer->is_publisher_open = r == 0;
+	if (r == 0)
+		turn_if_there(sealer);
+	return r;
+}
+
 int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		struct tip *out_published, char *why, size_t why_size)
 {
@@ -90,11 +133,9 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		fail(r);
 	}
 	if (r == 0)
-		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why, why_size);
-	if (r == 0) {
-		sealer->is_publisher_open = true;
+		r = open_publisher(sealer, why, why_size);
+	if (r == 0)
 		r = compare_anchors(sealer, why, why_size);
-	}
 	if (r != 0) {
 		sealer_close(sealer);
 		return r;
@@ -150,6 +191,36 @@ void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal)
 	buf_clear(entries);
 }
 
+void sealer_turn(struct sealer *sealer, const struct sealer_turn *turn)
+{
+	pthread_mutex_lock(&sealer->lock);
+	require(sealer->look.has_room);
+	if (sealer->turn.first != turn->first && sealer->look.sealed < turn->first) {
+		require(!sealer->turn.first);
+		sealer->turn = *turn;
+	}
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+void sealer_prune(struct sealer *sealer, uint64_t from, uint64_t to)
+{
+	pthread_mutex_lock(&sealer->lock);
+	sealer->prune_from = from;
+	sealer->prune_to = to;
+	pthread_cond_signal(&sealer->given);
+	pthread_mutex_unlock(&sealer->lock);
+}
+
+bool sealer_has_pruned(struct sealer *sealer)
+{
+	bool has_pruned;
+
+	pthread_mutex_lock(&sealer->lock);
+	has_pruned = sealer->prune_to == 0;
+	pthread_mutex_unlock(&sealer->lock);
+	return has_pruned;
+}
+
 void sealer_close(struct sealer *sealer)
 {
 	if (!sealer)
@@ -166,6 +237,9 @@ void sealer_close(struct sealer *sealer)
 		publisher_close(&sealer->publisher);
 	for (size_t i = 0; i < sealer->anchor_count; i++)
 		free(sealer->anchors[i]);
+	note_signer_fini(&sealer->turn.signer);
+	note_signer_fini(&sealer->signer);
+	free(sealer->verifiers);
 	free(sealer->anchors);
 	free(sealer->path);
 	free(sealer);
@@ -188,18 +262,29 @@ static void copy_to_anchors(struct sealer *sealer)
 	}
 }
 
+static int seal(struct sealer *sealer)
+{
+	int r = publisher_seal(&sealer->publisher);
+
+	if (r == 0)
+		copy_to_anchors(sealer);
+	return r;
+}
+
 static int take_slice(struct sealer *sealer)
 {
 	struct str rest = buf_str(&sealer->slice), entry;
 	int r = 0;
 
-	while (r == 0 && bundle_next(&rest, &entry))
+	while (r == 0 && bundle_next(&rest, &entry)) {
 		r = publisher_take(&sealer->publisher, entry);
-	if (r == 0 && sealer->then_seal)
-		r = publisher_seal(&sealer->publisher);
-	if (r == 0 && sealer->then_seal)
-		copy_to_anchors(sealer);
-	return r;
+		if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
+			r = seal(sealer);
+			if (r == 0)
+				turn_if_there(sealer);
+		}
+	}
+	return r == 0 && sealer->then_seal ? seal(sealer) : r;
 }
 
 /* Under the lock: wait, unless the gate closes. False: it does. */
@@ -230,9 +315,7 @@ static int reopen(struct sealer *sealer)
 		pthread_mutex_unlock(&sealer->lock);
 		if (sealer->is_publisher_open)
 			publisher_close(&sealer->publisher);
-		r = publisher_open(&sealer->publisher, sealer->path, sealer->signer, why,
-				   sizeof(why));
-		sealer->is_publisher_open = r == 0;
+		r = open_publisher(sealer, why, sizeof(why));
 		pthread_mutex_lock(&sealer->lock);
 	}
 	if (r > 0)
@@ -267,6 +350,17 @@ static bool settle(struct sealer *sealer, int r)
 	return r == 0;
 }
 
+/* Under the lock, which it lets go meanwhile. */
+static void prune(struct sealer *sealer)
+{
+	uint64_t from = sealer->prune_from, to = sealer->prune_to;
+
+	pthread_mutex_unlock(&sealer->lock);
+	(void)publisher_prune(&sealer->publisher, from, to);
+	pthread_mutex_lock(&sealer->lock);
+	sealer->prune_to = 0;
+}
+
 static void *run(void *argument)
 {
 	struct sealer *sealer = argument;
@@ -277,10 +371,14 @@ static void *run(void *argument)
 	copy_to_anchors(sealer);
 	pthread_mutex_lock(&sealer->lock);
 	while (goes_on) {
-		while (!sealer->has_slice && !sealer->is_closing)
+		while (!sealer->has_slice && !sealer->prune_to && !sealer->is_closing)
 			pthread_cond_wait(&sealer->given, &sealer->lock);
-		if (!sealer->has_slice)
+		if (!sealer->has_slice && sealer->prune_to)
+			prune(sealer);
+		else if (!sealer->has_slice)
 			break;
+		if (!sealer->has_slice)
+			continue;
 		pthread_mutex_unlock(&sealer->lock);
 		r = take_slice(sealer);
 		pthread_mutex_lock(&sealer->lock);

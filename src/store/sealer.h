@@ -18,9 +18,18 @@
 
 #include <stdbool.h>
 
+/* An epoch ends: entries from `first` on, and checkpoints of more entries, are the next key's. */
+struct sealer_turn {
+	uint64_t first;
+	struct note_signer signer;
+};
+
 struct sealer_order {
-	const char *path;		  /* of the log's folder; copied, as all of this */
-	const struct note_signer *signer; /* borrowed */
+	const char *path;		       /* of the log's folder; copied, as all of this */
+	const struct note_signer *signer;      /* of the epoch that is being published */
+	const struct sealer_turn *turn;	       /* where that one ends; NULL: it has not */
+	const struct note_verifier *verifiers; /* of all epochs */
+	size_t verifier_count;
 	const struct str *anchors;
 	size_t anchor_count;
 	struct log *log;
@@ -55,6 +64,20 @@ void sealer_wait(struct sealer *sealer, struct sealer_look *out_look);
  * another, empty buffer.
  */
 void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal);
+
+/*
+ * Tell of the end of an epoch, before entries from there on are given; only where there is room.
+ * What is up to there is published by itself and by the old key, which may then be erased. Nothing
+ * is changed where that turn has been told of already.
+ */
+void sealer_turn(struct sealer *sealer, const struct sealer_turn *turn);
+
+/*
+ * Take away the entries of an epoch (publisher_prune()), beside what is given. Only where
+ * sealer_has_pruned() says that the last ones are gone.
+ */
+void sealer_prune(struct sealer *sealer, uint64_t from, uint64_t to);
+bool sealer_has_pruned(struct sealer *sealer);
 
 /* Finish what was given, end the thread. Safe on NULL. */
 void sealer_close(struct sealer *sealer);

@@ -53,13 +53,20 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
+	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
+	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
+	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
+	STORE_EPOCHS_MAX = 4096,	  /* of one audit log */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
 enum {
-	STORE_EXISTS = 1,  /* claim: the token is taken; `operation` (and `answer`) are filled */
+	STORE_EXISTS = 1,  /* claim: the token is taken; `operation` (and `answer`) are filled.
+			      keep: there is one of that name, and it must_be_new */
 	STORE_EXPIRED = 2, /* claim: the token's record is gone, its tombstone is not */
-	STORE_ABSENT = 3,  /* find, move, settle: no such operation (of this account) */
+	STORE_ABSENT = 3,  /* find, move, settle: no such operation (of this account). drop: no such
+			      document */
 	STORE_LOST = 4,	   /* settle, move: not in the state and epoch the command names;
 			      `operation` says where it is */
 	STORE_RETRY_REFUSED = 5, /* claim: retry_of names no failed or cancelled operation of this
@@ -75,8 +82,8 @@ enum {
 	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,  /* nobody opened it */
 	STORE_OTHER_CURRENCY = 11, /* `view.currency` is its own */
-	STORE_FULL = 12,	   /* waiting_max operations wait to be sent, or for people,
-				      already */
+	STORE_FULL = 12, /* claim: waiting_max operations wait to be sent, or for people, already.
+			    keep: there are STORE_DOCUMENTS_MAX of the kind */
 
 	/* approve, deny: what stands in the way. Nothing was recorded, but by STORE_LAPSED. */
 	STORE_OWN = 14,	   /* approve: the requester's own credential, or the same agent */
@@ -109,8 +116,18 @@ enum store_kind {
 			  */
 	STORE_LAPSE,	 /* cancel what nobody has agreed to in time, a bounded number at a time */
 	STORE_APPROVALS, /* a page of questions, those that wait first, each of both newest first */
+	STORE_NOTICES,	 /* what is to be told of questions, and due; see `notices` */
+	STORE_NOTICED,	 /* it has been told, or is to be told again then */
 	STORE_PURGE,	 /* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
+	STORE_KEEP,   /* keep `document`, in place of the one that had its kind and name */
+	STORE_DROP,   /* forget the document of that kind and name */
+	STORE_KEPT,   /* all documents of a kind */
+	STORE_ROTATE, /* end the audit log's epoch: new keys. STORE_LOST: the last end is not
+			 published yet; STORE_FULL: STORE_EPOCHS_MAX; STORE_ABSENT: the keys cannot
+			 be made, logged */
+	STORE_ERASE,  /* erase the data key of an epoch that has ended. STORE_LOST: it has not;
+			 STORE_EXISTS: it is erased; STORE_ABSENT: there is no such epoch */
 };
 
 struct store_command;
@@ -229,6 +246,17 @@ struct store_command {
 	int64_t previous_ms;
 	struct str previous_shown;
 
+	/*
+	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
+	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
+	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
+	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * not there is done (0).
+	 */
+	struct store_notice *notices;
+	size_t notice_count;
+	struct store_notice notice;
+
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
@@ -249,12 +277,26 @@ struct store_command {
 	int64_t tombstone_ms;	 /* claim, purge: how long a forgotten token answers STORE_EXPIRED;
 				    0: it does not, and is free again */
 
+	/* rotate: out: the new epoch. erase: in: which. Both: operation.decided_by (empty: the
+	 * gate) and operation.reason say who and why. */
+	uint32_t log_epoch;
+	bool prunes; /* erase: its entries are taken away too, where nothing needs them */
+
 	/* list: filters (empty or 0: any), and the page */
 	struct str filter_account, filter_token, filter_task;
 	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
 	size_t limit;		    /* operations wanted, 1 to STORE_LIST_MAX */
+
+	/* in: keep, drop (kind, name) and kept (kind). A name or value that is too long, or no
+	 * name, is FAIL_LIMIT. Each change has its entry in the audit log, in the same transaction,
+	 * with what `administration` says of it. out: keep: updated_ms. */
+	struct store_document document;
+	struct store_administration administration;
+	bool must_be_new;		  /* keep: else nothing is changed (STORE_EXISTS) */
+	struct store_document *documents; /* out, kept: `document_count`, by name */
+	size_t document_count;
 
 	/* out */
 	int result;
@@ -294,7 +336,7 @@ enum { STORE_BUCKETS = 20 };
 struct store_stats {
 	uint64_t batches, commands, failures, uncertain;
 	uint64_t purged, tombstones_dropped;
-	uint64_t changes; /* commands that may have changed what somebody sees */
+	uint64_t changes;		     /* commands that may have changed what somebody sees */
 	uint64_t queue_depth;		     /* now */
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
@@ -309,6 +351,8 @@ struct store_audit {
 	int64_t checkpoint_interval_ms; /* and so long after the last one, where any is; 0: 10 s */
 	const struct str *anchors;	/* folders that get each checkpoint too */
 	size_t anchor_count;
+	int64_t rotate_ms; /* an epoch ends by itself after so long; 0: never */
+	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
 /*
@@ -346,6 +390,13 @@ void store_note(struct store *store, const struct operation_id *id,
  */
 void store_tell(struct store *store, const struct store_operation *operation,
 		const struct store_attempt *attempt);
+
+/*
+ * Record in the audit log what has no document: a failed attempt to authenticate. Copied, and
+ * dropped, like a note. Any thread.
+ */
+void store_tell_administration(struct store *store,
+			       const struct store_administration *administration);
 
 /*
  * Say what became of an attempt's answer, copied, with nobody waiting for it; dropped like a

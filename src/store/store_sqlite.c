@@ -399,6 +399,19 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_APPROVALS:
+		r = is_usable(ledger) ? ledger_approvals(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_NOTICES:
+		r = is_usable(ledger) ? ledger_notices(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_LAPSE:
+		r = is_usable(ledger) ? ledger_has_lapsed(ledger, command) : FAIL_STORE;
+		changes = r > 0;
+		break;
+	case STORE_KEPT:
+		r = is_usable(ledger) ? ledger_kept(ledger, command) : FAIL_STORE;
+		break;
 	case STORE_TAKE:
 	case STORE_DUE:
 		r = is_usable(ledger) ? ledger_has_errand(ledger, command) : FAIL_STORE;
@@ -430,10 +443,18 @@ static int engine_begin(struct engine *engine)
 	memcpy(ledger->counts_before, ledger->counts, sizeof(ledger->counts));
 	ledger->waiting_before = ledger->waiting;
 	ledger->audit.tip_before = ledger->audit.tip;
+	ledger->audit.now_before = ledger->audit.now;
 	ledger->added = 0;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 	return ledger_run(ledger, ledger_statement(ledger, SQL_BEGIN));
+}
+
+static int tell(struct ledger *ledger, const struct store_command *command)
+{
+	return command->administration.event
+		       ? ledger_say_administration(ledger, &command->administration)
+		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
 static int engine_apply(struct engine *engine, struct store_command *command)
@@ -456,7 +477,13 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		r = ledger_note(ledger, command);
 		break;
 	case STORE_TELL:
-		r = ledger_say_noted(ledger, command, &command->operation);
+		r = tell(ledger, command);
+		break;
+	case STORE_KEEP:
+		r = ledger_keep(ledger, command);
+		break;
+	case STORE_DROP:
+		r = ledger_drop(ledger, command);
 		break;
 	case STORE_AMEND:
 		r = ledger_amend(ledger, command);
@@ -473,15 +500,34 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	case STORE_RELEASE:
 		r = ledger_release(ledger, command);
 		break;
+	case STORE_APPROVE:
+	case STORE_DENY:
+		r = ledger_answer(ledger, command);
+		break;
+	case STORE_ASK_AGAIN:
+		r = ledger_ask_again(ledger, command);
+		break;
+	case STORE_LAPSE:
+		r = ledger_lapse(ledger, command);
+		break;
+	case STORE_NOTICED:
+		r = ledger_noticed(ledger, command);
+		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);
+		break;
+	case STORE_ROTATE:
+		r = ledger_rotate(ledger, command);
+		break;
+	case STORE_ERASE:
+		r = ledger_erase(ledger, command);
 		break;
 	default:
 		unreachable("what changes nothing has been answered by engine_look");
 	}
-	if (r < 0 && r != FAIL_MEMORY)
+	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;
-	command->result = r; /* a full arena shows before the first change */
+	command->result = r; /* a full arena, or a limit, shows before the first change */
 	return 0;
 }
 
@@ -507,6 +553,7 @@ static void committed(struct ledger *ledger)
 {
 	ledger->audit.sealed_written = ledger->audit.sealed_put;
 	ledger->audit.first = ledger->audit.first_put;
+	ledger_epoch_finish(ledger);
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
 	for (size_t i = 0; i < ledger->forgotten_count; i++)
@@ -558,6 +605,7 @@ static void engine_rollback(struct engine *engine)
 	memcpy(ledger->counts, ledger->counts_before, sizeof(ledger->counts));
 	ledger->waiting = ledger->waiting_before;
 	ledger->audit.tip = ledger->audit.tip_before;
+	ledger->audit.now = ledger->audit.now_before;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 }

@@ -223,7 +223,8 @@ def flip(file, at):
 
 
 def parts(folder, level):
-    return sorted((folder / 'tile' / level).rglob('*.p/*'))
+    """What the newest checkpoint needs comes last; narrower parts are outdated."""
+    return sorted((folder / 'tile' / level).rglob('*.p/*'), key=lambda file: int(file.name))
 
 
 def test_tampering_is_found(audited, upstream, path, token, tmp_path):

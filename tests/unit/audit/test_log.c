@@ -60,7 +60,7 @@ void log_free(struct test_log *log)
 	free(log);
 }
 
-static void append(struct test_log *log, enum entry_type type, struct str text)
+void log_append(struct test_log *log, enum entry_type type, struct str text)
 {
 	uint64_t seq = log->tip.frontier.size;
 	struct tip_entry entry = {
@@ -85,7 +85,7 @@ void log_add(struct test_log *log, size_t count)
 
 		snprintf(text, sizeof(text), seq == log->edited ? "{\"N\":%u}" : "{\"n\":%u}",
 			 (unsigned)seq);
-		append(log, ENTRY_CLAIM, str_from(text));
+		log_append(log, ENTRY_CLAIM, str_from(text));
 	}
 }
 
@@ -201,7 +201,7 @@ static void end_with(struct test_log *log, enum entry_type type)
 		assert_int_equal(epoch_certificate_write(&said, signer, &out), 0);
 	else
 		assert_int_equal(epoch_seal_write(&said, signer, &out), 0);
-	append(log, type, buf_str(&out));
+	log_append(log, type, buf_str(&out));
 	buf_fini(&out);
 }
 

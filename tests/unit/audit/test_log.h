@@ -38,6 +38,9 @@ struct test_log {
 struct test_log *log_new(void);
 void log_free(struct test_log *log);
 
+/* Append one entry. */
+void log_append(struct test_log *log, enum entry_type type, struct str text);
+
 /* Append entries. */
 void log_add(struct test_log *log, size_t count);
 

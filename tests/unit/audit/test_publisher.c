@@ -19,6 +19,7 @@ enum { ENTRIES = 600 };
 
 static char folder[64];
 static struct note_signer signer;
+static const struct publisher_keys keys = {.signer = &signer};
 static struct entry_key key;
 static struct buf entries[ENTRIES];
 static struct tip tip; /* over all of them */
@@ -80,7 +81,7 @@ static void assert_opens(void)
 	struct publisher publisher;
 	char why[256] = "";
 
-	if (publisher_open(&publisher, folder, &signer, why, sizeof(why)) != 0)
+	if (publisher_open(&publisher, folder, &keys, why, sizeof(why)) != 0)
 		print_error("%s\n", why);
 	assert_string_equal(why, "");
 	publisher_close(&publisher);
@@ -91,7 +92,7 @@ static void assert_refused(const char *part)
 	struct publisher publisher;
 	char why[256] = "";
 
-	assert_int_equal(publisher_open(&publisher, folder, &signer, why, sizeof(why)),
+	assert_int_equal(publisher_open(&publisher, folder, &keys, why, sizeof(why)),
 			 PUBLISHER_FORKED);
 	assert_non_null(strstr(why, part));
 }
@@ -101,7 +102,7 @@ static int publish(uint64_t end, bool is_sealed)
 {
 	struct publisher publisher;
 	char why[256] = "";
-	int r = publisher_open(&publisher, folder, &signer, why, sizeof(why));
+	int r = publisher_open(&publisher, folder, &keys, why, sizeof(why));
 
 	assert_int_equal(r, 0);
 	while (r == 0 && publisher.tip.frontier.size < end)
@@ -121,7 +122,7 @@ static void log_goes_on_from_any_size(void **state)
 	for (uint64_t end = 1; end < ENTRIES; end += end % 17 + 1)
 		assert_int_equal(publish(end, true), 0);
 	assert_int_equal(publish(ENTRIES, true), 0);
-	assert_int_equal(publisher_open(&publisher, folder, &signer, why, sizeof(why)), 0);
+	assert_int_equal(publisher_open(&publisher, folder, &keys, why, sizeof(why)), 0);
 	tip_root(&publisher.tip, &root);
 	tip_root(&tip, &expected);
 	assert_int_equal(publisher.published, ENTRIES);
@@ -136,7 +137,7 @@ static void entry_that_does_not_follow_is_not_taken(void **state)
 	char why[256];
 
 	assert_int_equal(publish(3, true), 0);
-	assert_int_equal(publisher_open(&publisher, folder, &signer, why, sizeof(why)), 0);
+	assert_int_equal(publisher_open(&publisher, folder, &keys, why, sizeof(why)), 0);
 	assert_int_equal(publisher_take(&publisher, buf_str(&entries[4])), PUBLISHER_FORKED);
 	assert_int_equal(publisher_take(&publisher, buf_str(&entries[2])), PUBLISHER_FORKED);
 	assert_int_equal(publisher_take(&publisher, STR("no entry")), PUBLISHER_FORKED);
