@@ -44,6 +44,21 @@ static bool is_wrong(const struct reading *reading, const char *path)
 	return node && node->is_refused;
 }
 
+struct place check_place(const struct reading *reading, const char *path)
+{
+	return find_place(reading, path);
+}
+
+bool check_gives(const struct reading *reading, const char *path)
+{
+	return is_given(reading, path);
+}
+
+bool check_is_refused(const struct reading *reading, const char *path)
+{
+	return is_wrong(reading, path);
+}
+
 static bool is_any(const struct settings_address *address)
 {
 	return str_equal(address->host, address->is_ipv6 ? STR("::") : STR("0.0.0.0"));
@@ -273,6 +288,7 @@ static void check_files(struct reading *reading)
 	look_at(reading, "tls.key", settings->tls.key);
 	look_at(reading, "admin_tls.certificate", settings->admin_tls.certificate);
 	look_at(reading, "admin_tls.key", settings->admin_tls.key);
+	look_at(reading, "accounts.jwt.ca_file", settings->accounts.jwt.ca_file);
 	look_at(reading, "notify.ca_file", settings->notify.ca_file);
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		const struct settings_upstream *upstream = &settings->upstreams[i];
@@ -297,6 +313,9 @@ int check_settings(struct reading *reading)
 	check_statuses(reading);
 	check_outbox(reading);
 	check_audit(reading);
+	r = check_accounts(reading);
+	if (r != 0)
+		return r;
 	check_notify(reading);
 	r = check_actions(reading);
 	if (r != 0)

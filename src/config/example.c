@@ -51,8 +51,22 @@ static struct str section_of(const struct setting *setting)
 	return str_of(setting->name, dot ? (size_t)(dot - setting->name) : 0);
 }
 
-static int write_heading(FILE *out, struct str section)
+/* "accounts.jwt" stands below "accounts", which has been written if `last` is or is below it. */
+static int write_inner_heading(FILE *out, struct str section, struct str last, size_t dot)
 {
+	struct str outer = str_of(section.at, dot);
+
+	if (!str_starts_with(last, outer) || (last.len > dot && last.at[dot] != '.'))
+		fprintf(out, "%s%.*s:\n", section_is_live(outer) ? "" : "# ", STR_ARG(outer));
+	fprintf(out, "%*s%s%.*s:\n", INDENT, "", section_is_live(section) ? "" : "# ",
+		STR_ARG(str_from_index(section, dot + 1)));
+	return 2 * INDENT;
+}
+
+static int write_heading(FILE *out, struct str section, struct str last)
+{
+	size_t dot = str_find(section, '.');
+
 	fputc('\n', out);
 	if (section.len == 0)
 		return 0;
@@ -62,6 +76,8 @@ static int write_heading(FILE *out, struct str section)
 		      out);
 		return 2 * INDENT;
 	}
+	if (dot < section.len)
+		return write_inner_heading(out, section, last, dot);
 	fprintf(out, "%s%.*s:\n", section_is_live(section) ? "" : "# ", STR_ARG(section));
 	return INDENT;
 }
@@ -322,8 +338,8 @@ void settings_write_example(FILE *out)
 		    is_of_credential(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {
+			indent = write_heading(out, section_of(setting), section);
 			section = section_of(setting);
-			indent = write_heading(out, section);
 		}
 		write_setting(out, setting, indent);
 	}

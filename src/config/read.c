@@ -494,11 +494,10 @@ static void read_statuses(struct reading *reading, const struct setting *setting
 }
 
 static int read_networks(struct reading *reading, const struct setting *setting,
-			 const struct node *node)
+			 struct network_list *member, const struct node *node)
 {
-	struct settings *settings = reading->settings;
 	struct settings_network *networks =
-		arena_alloc(&settings->mem, (node->count + 1) * sizeof(*networks));
+		arena_alloc(&reading->settings->mem, (node->count + 1) * sizeof(*networks));
 	struct value_refusal refusal;
 	size_t count = 0;
 
@@ -514,8 +513,7 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 		else
 			count++;
 	}
-	settings->trusted_proxies.networks = networks;
-	settings->trusted_proxies.count = count;
+	*member = (struct network_list){.networks = networks, .count = count};
 	return 0;
 }
 
@@ -535,7 +533,7 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 		read_statuses(reading, setting, member, node);
 		return 0;
 	case KIND_NETWORKS:
-		return read_networks(reading, setting, node);
+		return read_networks(reading, setting, member, node);
 	case KIND_HEADERS:
 	case KIND_VALUES:
 		return value_read_of_action(reading, setting, member, node);

@@ -21,7 +21,7 @@ enum setting_kind {
 	KIND_CHOICE,	 /* int: index into the words of `range` */
 	KIND_METHODS,	 /* settings.protect */
 	KIND_STATUSES,	 /* uint64_t[8] of struct status_classes */
-	KIND_NETWORKS,	 /* settings.trusted_proxies */
+	KIND_NETWORKS,	 /* struct network_list */
 	KIND_ROUTE,	 /* struct action: its method and route */
 	KIND_TEXT,	 /* struct str */
 	KIND_POINTER,	 /* struct str: a JSON pointer */
@@ -289,5 +289,12 @@ void check_credential(struct reading *reading, const struct settings_upstream *u
 		      const struct node *map);
 /* Headers that credentials take, held against those that are sent besides. */
 void check_credential_headers(struct reading *reading);
+/* `accounts` and `auth`; also takes apart where an issuer's keys are. 0 or FAIL_MEMORY. */
+int check_accounts(struct reading *reading);
+
+/* Where a general setting stands, or the nearest thing around it; is it given; was it refused? */
+struct place check_place(const struct reading *reading, const char *path);
+bool check_gives(const struct reading *reading, const char *path);
+bool check_is_refused(const struct reading *reading, const char *path);
 
 #endif

@@ -8,8 +8,9 @@
  *                │           │   approve, replace                                 │
  *                └───────────┴──────────┴────────────────(refusals)───────────────┘
  *
- * lookup is for actions that have one; queued for what the dispatcher sends; approve for what
- * people have to agree to, which is the dispatcher's once they have.
+ * lookup is for actions that have one; queued for what the dispatcher sends; check, where a record
+ * is met and auth.check is in force, asks about the caller's credential and claims again; approve
+ * for what people have to agree to, which is the dispatcher's once they have.
  *
  * A step does its part and says where to go; one that has to wait says so, and whoever wakes
  * it calls flow_wake() and does nothing else. The machine refuses a move that the table does
@@ -33,6 +34,7 @@ enum step {
 	STEP_FIND_OUT,
 	STEP_REPLACE,
 	STEP_QUEUED,
+	STEP_CHECK,
 	STEP_APPROVE,
 	STEP_LOOKUP,
 	STEP_SEND,
@@ -70,6 +72,8 @@ enum step step_replace_start(struct request *request);
 enum step step_replace_finish(struct request *request);
 enum step step_queued_start(struct request *request);
 enum step step_queued_finish(struct request *request);
+enum step step_check_start(struct request *request);
+enum step step_check_finish(struct request *request);
 enum step step_approve_start(struct request *request);
 enum step step_approve_finish(struct request *request);
 enum step step_lookup_start(struct request *request);
@@ -93,6 +97,9 @@ bool step_wait_enter(struct request *request);
 
 /* Leave the waiting room: the step that returns this is woken when that is done. */
 enum step step_wait_leave(struct request *request);
+
+/* Is the service to be asked about the caller's credential, before it is told of a record? */
+bool step_check_is_due(const struct request *request);
 
 /* Does its caller wait, and for how much longer? */
 bool step_wait_is_wished(const struct request *request);

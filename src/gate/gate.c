@@ -8,6 +8,7 @@
  * the process before its operations have, the next gate finds them and calls them unknown.
  */
 #include "gate/background.h"
+#include "gate/issuer.h"
 
 #include "base/err.h"
 #include "gate/credential.h"
@@ -109,6 +110,9 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
+	gate->issuer = issuer_open(gate);
+	if (!gate->issuer)
+		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	r = open_store(gate, why, why_size);
 	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
 		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
@@ -182,6 +186,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
 	require(background_reload(gate, hold));
+	issuer_reload(gate->issuer);
 	if (gate->on_reload)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
@@ -336,6 +341,7 @@ void gate_close(struct gate *gate)
 		for (unsigned i = 0; i < gate->worker_count; i++)
 			worker_free(&gate->workers[i]);
 	}
+	issuer_close(gate->issuer);
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
 	secrets_free(gate->secrets);

@@ -11,6 +11,7 @@
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
+#include "auth/jwks_file.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
 #include "gate/waiting.h"
@@ -21,7 +22,9 @@
 #include <stdatomic.h>
 
 struct background;
+struct check_cache;
 struct gate;
+struct issuer;
 
 /* A loop that can ask the store. */
 struct station {
@@ -39,7 +42,9 @@ struct settings_hold {
 	struct credential *credentials; /* one an upstream: credential.h */
 	struct tls_context *tls;	/* of the data listener; NULL: plain */
 	struct tls_context *admin_tls;	/* of the admin listener; NULL: plain */
-	atomic_uint holders;		/* freed with the last one */
+	struct jwks *jwks;		/* accounts.jwt.jwks, as the file was then; NULL: no file */
+	struct jwks_stamp jwks_stamp;
+	atomic_uint holders; /* freed with the last one */
 };
 
 /* The generations of one loop: a worker's, or the background's. */
@@ -74,6 +79,7 @@ struct worker {
 	struct generations generations;
 	struct metrics metrics;
 	struct loop_sweeper sweeper; /* brings the metrics up to date */
+	struct check_cache *checks;  /* credentials that hold; NULL: none is remembered */
 
 	/* what the control thread asks for; each may come on the heels of another */
 	struct loop_post reload, drain, give_up, stop;
@@ -106,6 +112,7 @@ struct gate {
 	atomic_bool is_draining;
 	atomic_uint drained_workers;
 	struct background *background; /* see background.h */
+	struct issuer *issuer;	       /* see issuer.h */
 	atomic_bool is_background_drained;
 
 	/* the control thread's */

@@ -197,6 +197,19 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_FORBIDDEN] = {"forbidden", 403, "Not allowed", ADVICE_STOP, 0,
 			       "The credential is known, and its role or its account does not "
 			       "reach this. Nothing was done."},
+	[PROBLEM_KEYS_UNAVAILABLE] =
+		{"keys-unavailable", 503, "The issuer's keys are not at hand", ADVICE_SAME_KEY, 5,
+		 "Who calls could not be made sure of, since the keys that sign tokens cannot be "
+		 "had "
+		 "now. Nothing was read or sent. Send the same request with the same token again."},
+	[PROBLEM_CREDENTIAL_UNCHECKED] = {"credential-unchecked", 503,
+					  "The service does not say whether the credential holds",
+					  ADVICE_SAME_KEY, 5,
+					  "Before anything of a record is shown, the service is "
+					  "asked whether the credential "
+					  "still holds. It did not say. Nothing was sent; send the "
+					  "same request with the same "
+					  "token again."},
 	[PROBLEM_SIGNATURE_INVALID] =
 		{"signature-invalid", 401, "The event is not signed as it should be", ADVICE_FIX, 0,
 		 "Events are signed as Standard Webhooks has it: webhook-id, webhook-timestamp and "

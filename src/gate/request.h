@@ -8,6 +8,7 @@
 #include "core/fingerprint.h"
 #include "core/rule_facts.h"
 #include "gate/ask.h"
+#include "gate/credential_check.h"
 #include "gate/flow.h"
 #include "gate/forward.h"
 #include "gate/gate.h"
@@ -70,6 +71,10 @@ struct request {
 	bool has_reported;
 	struct buf report; /* the operation as JSON */
 	bool is_report;	   /* it is the answer */
+
+	/* step_49_check */
+	struct credential_check check;
+	bool has_checked; /* its credential holds, as the service says */
 
 	/* step_55_lookup */
 	struct ask ask;

@@ -401,6 +401,8 @@ enum step step_claim_finish(struct request *request)
 		return claimed(request);
 	case STORE_REUSED:
 	case STORE_EXISTS:
+		if (step_check_is_due(request))
+			return STEP_CHECK;
 		take_operation(request);
 		return judge(request);
 	case STORE_EXPIRED:
