@@ -86,6 +86,7 @@ static const struct api_endpoint endpoints[] = {
 		.method = "GET",
 		.path = "/metrics",
 		.power = POWER_LOOK,
+		.is_of_all = true,
 		.handler = api_metrics,
 		.summary = "counters, as Prometheus text",
 	},
@@ -208,6 +209,29 @@ static const struct api_endpoint endpoints[] = {
 		.power = POWER_ADMINISTER,
 		.handler = api_remove_secret,
 		.summary = "forget a secret",
+	},
+	{
+		.method = "GET",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_keys,
+		.summary = "the gate's own keys, without their texts",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_create_key,
+		.summary = "make a key; its text is told once",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys/{key}/revoke",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_revoke_key,
+		.summary = "revoke a key, at once",
 	},
 };
 

@@ -85,9 +85,11 @@ extern const struct command command_deny; /* in cmd_approve.c */
 extern const struct command command_config;
 extern const struct command command_secret;
 extern const struct command command_audit;
+extern const struct command command_vault;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
 extern const struct command command_audit_rotate;
 extern const struct command command_audit_erase;
+extern const struct command command_audit_prove;
 
 #endif

@@ -218,6 +218,24 @@ static int read_notify_secrets(struct reading *reading)
 	return r;
 }
 
+static void check_master_key(struct reading *reading)
+{
+	static const char *const names[] = {"master_key.file", "master_key.credential",
+					    "master_key.passphrase_file"};
+	const char *last = NULL;
+	size_t given = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!is_given(reading, names[i]))
+			continue;
+		given++;
+		last = names[i];
+	}
+	if (given > 1)
+		report_add(reading->report, find_place(reading, last), "name one of them",
+			   "the master key cannot be in several places");
+}
+
 static void check_default_upstream(struct reading *reading)
 {
 	const struct node *upstreams = node_at(reading->root, "upstreams");
@@ -313,6 +331,7 @@ int check_settings(struct reading *reading)
 	check_statuses(reading);
 	check_outbox(reading);
 	check_audit(reading);
+	check_master_key(reading);
 	r = check_accounts(reading);
 	if (r != 0)
 		return r;

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "core/action.h"
 #include "core/outcome.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,6 +127,7 @@ struct network_list {
 enum settings_store { SETTINGS_STORE_SQLITE };
 enum settings_accounts {
 	SETTINGS_ACCOUNTS_CREDENTIAL,
+	SETTINGS_ACCOUNTS_KEY,
 	SETTINGS_ACCOUNTS_JWT,
 	SETTINGS_ACCOUNTS_HEADER
 };
@@ -254,6 +256,8 @@ struct settings {
 	} protect;
 	int undeclared;			/* enum settings_undeclared: writes that match no action */
 	struct status_classes statuses; /* what the upstreams' statuses mean */
+
+	struct vault_master master_key; /* at most one of its three is given */
 
 	struct {
 		struct str origin;		/* the log's name; empty: one is drawn */

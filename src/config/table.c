@@ -211,12 +211,13 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_CHOICE,
 	 .at = IN(accounts.from),
 	 .default_value = "credential",
-	 .range = "credential | jwt | header",
-	 .later = "key",
+	 .range = "credential | key | jwt | header",
 	 .help = "What tells whose request it is. credential: a digest of the Authorization "
-		 "header; each credential is an account of its own. jwt: a claim of a signed token "
-		 "in Authorization; a renewed token is the same account. header: a header that "
-		 "something in front of the gate sets."},
+		 "header; each credential is an account of its own. key: keys of the gate's own "
+		 "(counterfoil key create), sent as a bearer token or in Counterfoil-Key; they "
+		 "never reach the service. jwt: a claim of a signed token in Authorization; a "
+		 "renewed token is the same account. header: a header that something in front of "
+		 "the gate sets."},
 	{.name = "accounts.jwt.jwks",
 	 .kind = KIND_TEXT,
 	 .at = IN(accounts.jwt.jwks),
@@ -503,6 +504,28 @@ static const struct setting general_rows[] = {
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
 
+	{.name = "master_key.file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.file),
+	 .example = "/etc/counterfoil/master.key",
+	 .help = "The key that opens what is sealed in the data directory: 32 bytes, or 64 "
+		 "hexadecimal digits, that nobody else can read. Unless one of these three is "
+		 "given it lies in the data directory, as keys/master.key, made at the first "
+		 "start: "
+		 "then whoever copies the directory can read it. Keep a copy elsewhere."},
+	{.name = "master_key.credential",
+	 .kind = KIND_TEXT,
+	 .at = IN(master_key.credential),
+	 .example = "counterfoil-master",
+	 .help = "Or the name of a credential of systemd (LoadCredentialEncrypted=) that holds "
+		 "it."},
+	{.name = "master_key.passphrase_file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.passphrase_file),
+	 .example = "/run/secrets/counterfoil-passphrase",
+	 .help = "Or a file with a passphrase of at least 12 bytes that it is made of, by "
+		 "Argon2id; at least while the gate starts or reloads."},
+
 	{.name = "audit.origin",
 	 .kind = KIND_TEXT,
 	 .at = IN(audit.origin),
@@ -616,6 +639,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_SECRET] = "the name of a secret",
 	[KIND_CREDENTIAL_HEADER] = "the name of a header",
+	[KIND_WORDS] = "a list of words",
+	[KIND_WHEN] = "always or a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -627,6 +652,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 		return OWNER_FIELD;
 	if (str_starts_with(name, STR(CONDITION_PREFIX)))
 		return OWNER_CONDITION;
+	if (str_starts_with(name, STR(WHEN_PREFIX)))
+		return OWNER_WHEN;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -636,8 +663,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
-					       CONDITION_PREFIX};
+	static const char *const prefixes[] = {"",	     UPSTREAM_PREFIX,  ACTION_PREFIX,
+					       FIELD_PREFIX, CONDITION_PREFIX, WHEN_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }

@@ -11,6 +11,8 @@
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
+#include "auth/callers.h"
+#include "auth/limiter.h"
 #include "auth/jwks_file.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
@@ -100,13 +102,26 @@ struct janitor {
 	bool is_asking;
 };
 
+/* When keys were used last, on its way into the store. */
+struct key_uses {
+	struct store_command command;
+	struct arena mem;
+	struct buf text;
+	struct loop_timer timer;
+	int64_t kept_ms; /* the newest use that was written */
+	bool is_started, is_asking;
+};
+
 struct gate {
 	/* for every thread */
 	const struct env *env;
 	struct log *log;
 	struct store *store;
+	struct vault *vault; /* what the store seals with */
 	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
+	struct callers *callers; /* the keys that are in force; keys.h changes them */
+	struct limiter limiter;	 /* of failed attempts to authenticate */
 	struct worker *workers;
 	unsigned worker_count;
 	atomic_bool is_draining;
@@ -118,6 +133,7 @@ struct gate {
 	/* the control thread's */
 	struct station control;
 	struct janitor janitor;
+	struct key_uses key_uses;
 	struct settings_hold *hold; /* the newest */
 	const char *config_file;    /* NULL: none */
 	struct settings_override overrides;

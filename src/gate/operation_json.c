@@ -81,7 +81,8 @@ static enum outcome shown_outcome(const struct store_attempt *attempt)
 }
 
 /* `delivered` is true or false where that is known; null says that no failure is. */
-static void write_attempt(struct json_writer *json, const struct store_attempt *attempt)
+static void write_attempt(struct json_writer *json, const struct store_attempt *attempt,
+			  bool is_for_caller)
 {
 	json_open_object(json);
 	member_time(json, "at", attempt->at_ms);
@@ -90,6 +91,8 @@ static void write_attempt(struct json_writer *json, const struct store_attempt *
 	json_name(json, "by");
 	json_text(json, actor_name(attempt->by));
 	member(json, "agent", attempt->agent);
+	if (!is_for_caller)
+		member(json, "credential", attempt->credential);
 	member(json, "task", attempt->task);
 	member(json, "step", attempt->step);
 	member(json, "request_id", attempt->request_id);
@@ -291,7 +294,7 @@ static void write_attempts(struct json_writer *json, const struct telling *telli
 	json_name(json, "attempts");
 	json_open_array(json);
 	for (size_t i = 0; i < telling->attempt_count; i++)
-		write_attempt(json, &telling->attempts[i]);
+		write_attempt(json, &telling->attempts[i], telling->is_for_caller);
 	json_close_array(json);
 }
 

@@ -210,6 +210,16 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 					  "still holds. It did not say. Nothing was sent; send the "
 					  "same request with the same "
 					  "token again."},
+	[PROBLEM_ACTION_FORBIDDEN] = {"action-forbidden", 403,
+				      "This action is not allowed to this caller", ADVICE_STOP, 0,
+				      "The credential is good, and may not be used for this "
+				      "action. Nothing was sent and "
+				      "the token is still free."},
+	[PROBLEM_TOO_MANY_ATTEMPTS] =
+		{"too-many-attempts", 429, "Too many failed attempts to authenticate", ADVICE_WAIT,
+		 3,
+		 "Credentials that are not let in came from this address again and again. One that "
+		 "is let in still is. Nothing was done."},
 	[PROBLEM_SIGNATURE_INVALID] =
 		{"signature-invalid", 401, "The event is not signed as it should be", ADVICE_FIX, 0,
 		 "Events are signed as Standard Webhooks has it: webhook-id, webhook-timestamp and "
@@ -374,6 +384,8 @@ void problem_headers(struct buf *headers, const struct problem_facts *facts)
 	buf_append_str(headers, STR("Content-Type: application/problem+json\r\n"
 				    "Cache-Control: no-store\r\n"
 				    "Link: </.counterfoil/help>; rel=\"describedby\"\r\n"));
+	if (facts->problem == PROBLEM_UNAUTHENTICATED)
+		buf_append_str(headers, STR("WWW-Authenticate: Bearer\r\n"));
 	if (wait_of(facts) > 0)
 		buf_printf(headers, "Retry-After: %d\r\n", wait_of(facts));
 }

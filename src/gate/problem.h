@@ -63,6 +63,8 @@ enum problem {
 	PROBLEM_FORBIDDEN,
 	PROBLEM_KEYS_UNAVAILABLE,
 	PROBLEM_CREDENTIAL_UNCHECKED,
+	PROBLEM_ACTION_FORBIDDEN,
+	PROBLEM_TOO_MANY_ATTEMPTS,
 	PROBLEM_SIGNATURE_INVALID,
 	PROBLEM_OVERLOADED,
 	PROBLEM_COUNT,
@@ -117,7 +119,8 @@ void problem_budget_detail(enum problem problem, const struct store_rule_view *v
 /* The body, appended to `body`. */
 void problem_write(struct buf *body, const struct problem_facts *facts);
 
-/* Its header lines: Content-Type, Cache-Control, Link, Retry-After where there is a wait. */
+/* Its header lines: Content-Type, Cache-Control, Link; Retry-After where there is a wait, a
+ * challenge where a credential is missing. */
 void problem_headers(struct buf *headers, const struct problem_facts *facts);
 
 /* The page at /.counterfoil/help, as plain text. */

@@ -5,6 +5,7 @@
 #ifndef GATE_REQUEST_H
 #define GATE_REQUEST_H
 
+#include "core/caller.h"
 #include "core/fingerprint.h"
 #include "core/rule_facts.h"
 #include "gate/ask.h"
@@ -34,7 +35,8 @@ struct request {
 	int64_t wait_until_ms; /* monotonic; 0: it does not wait for another attempt */
 
 	/* step_20_identify */
-	struct str account;
+	struct caller caller; /* of an event: its inbox's account, and nothing else */
+	struct str account;   /* the caller's */
 	struct str token;
 
 	/* step_30_recognise */
@@ -119,6 +121,12 @@ const struct buf *request_lines(struct request *request);
 /* Answer 202 with the operation that request->command has found; or with `problem`, which says the
  * same in short. */
 enum step request_report(struct request *request, enum problem problem);
+/* The credential, as it is kept with the attempt; empty where it is what names the account. */
+static inline struct str request_credential(const struct request *request)
+{
+	return str_equal(request->caller.credential, request->account) ? STR("")
+								       : request->caller.credential;
+}
 
 /* What goes upstream as a body, even an empty one? */
 bool request_has_body(const struct request *request);

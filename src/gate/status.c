@@ -9,9 +9,9 @@
  */
 #include "gate/status.h"
 
-#include "gate/account.h"
 #include "gate/action_json.h"
 #include "gate/background.h"
+#include "gate/caller.h"
 #include "gate/credential_check.h"
 #include "gate/headers.h"
 #include "gate/operation_json.h"
@@ -33,7 +33,7 @@ struct inquiry {
 	struct worker *worker;
 	struct generation *generation;
 	struct exchange *exchange;
-	struct str account;
+	struct caller caller;
 	struct operation_id id;
 	struct str verb;       /* "", "response", "cancel" */
 	int64_t wait_until_ms; /* monotonic; 0: answer at once */
@@ -264,6 +264,7 @@ static bool wait_for_end(struct inquiry *inquiry)
 		waiting_sit(&inquiry->waiter, inquiry->wait_until_ms - loop->now_ms);
 		return true;
 	}
+	inquiry->waiter.credential = inquiry->caller.credential;
 	inquiry->waiter.woken = woken;
 	inquiry->waiter.left = left;
 	if (!waiting_enter(&inquiry->worker->gate->waiting, &inquiry->waiter, loop, &inquiry->id,
@@ -290,12 +291,19 @@ static void found(struct store_command *command)
 		show(inquiry);
 }
 
+/* It may have waited: whoever has been revoked meanwhile is told nothing. */
 static void find(struct inquiry *inquiry)
 {
+	if (!caller_holds(inquiry->worker->gate, &inquiry->caller)) {
+		inquiry->command.operation.state = 0;
+		answer_problem(inquiry, PROBLEM_UNAUTHENTICATED,
+			       "The key is no longer one that is let in.");
+		return;
+	}
 	inquiry->command = (struct store_command){
 		.kind = STORE_FIND,
 		.by_id = true,
-		.operation = {.id = inquiry->id, .account = inquiry->account},
+		.operation = {.id = inquiry->id, .account = inquiry->caller.account},
 	};
 	ask(inquiry, found);
 }
@@ -322,7 +330,7 @@ static void cancel(struct inquiry *inquiry)
 		.operation =
 			{
 				.id = inquiry->id,
-				.account = inquiry->account,
+				.account = inquiry->caller.account,
 				.reason = STR("cancelled by its caller"),
 				.decided_by = STR("caller"),
 			},
@@ -362,7 +370,7 @@ static void list(struct inquiry *inquiry)
 		answer_problem(inquiry, PROBLEM_QUERY_MALFORMED, wrong);
 		return;
 	}
-	inquiry->command.filter_account = inquiry->account;
+	inquiry->command.filter_account = inquiry->caller.account;
 	ask(inquiry, listed);
 }
 
@@ -449,6 +457,13 @@ static void read_wait(struct inquiry *inquiry)
 	inquiry->wait_until_ms = exchange->loop->now_ms + (ms < max_ms ? ms : max_ms);
 }
 
+/* The page that says how to be let in is for whoever is not. */
+static bool is_for_all(struct str path)
+{
+	return str_equal(path, STR(PREFIX "/help")) || str_equal(path, STR(PREFIX)) ||
+	       str_equal(path, STR(PREFIX "/"));
+}
+
 static bool is_reading(struct str method)
 {
 	return str_equal(method, STR("GET")) || str_equal(method, STR("HEAD"));
@@ -484,8 +499,7 @@ static void route(struct inquiry *inquiry)
 		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED, "Use GET.");
 	else if (str_equal(path, STR(OPERATIONS)))
 		list(inquiry);
-	else if (str_equal(path, STR(PREFIX "/help")) || str_equal(path, STR(PREFIX)) ||
-		 str_equal(path, STR(PREFIX "/")))
+	else if (is_for_all(path))
 		help(inquiry);
 	else if (str_equal(path, STR(PREFIX "/actions")))
 		actions(inquiry);
@@ -535,25 +549,40 @@ enum { STATUS_REQUEST_MAX = 16 * 1024 };
 static struct inquiry *inquiry_new(struct worker *worker, struct exchange *exchange)
 {
 	struct inquiry *inquiry = arena_zalloc(&exchange->mem, sizeof(*inquiry));
-	struct str account = account_of(exchange);
 
-	if (!inquiry || !account.at) {
+	if (!inquiry) {
 		exchange_abort(exchange);
 		return NULL;
 	}
 	inquiry->worker = worker;
 	inquiry->generation = worker->generation;
 	inquiry->exchange = exchange;
-	inquiry->account = account;
 	exchange->owner = inquiry;
 	exchange->events = &events;
 	generation_hold(inquiry->generation);
 	return inquiry;
 }
 
+/* False: it is not let in, and has been told so. */
+static bool identify(struct inquiry *inquiry)
+{
+	struct problem_facts refusal;
+	enum problem problem =
+		caller_identify(inquiry->worker, inquiry->exchange, &inquiry->caller, &refusal);
+
+	if (problem == PROBLEM_NONE && !role_may(inquiry->caller.role, POWER_CALL))
+		problem = caller_permit(&inquiry->caller, STR(""), &refusal);
+	if (problem == PROBLEM_NONE)
+		return true;
+	problem_answer(inquiry->exchange, &refusal, STR(""), &inquiry->worker->metrics);
+	return false;
+}
+
 void status_begin(struct worker *worker, struct exchange *exchange)
 {
-	if (inquiry_new(worker, exchange))
+	struct inquiry *inquiry = inquiry_new(worker, exchange);
+
+	if (inquiry && (is_for_all(exchange->request.parts.path) || identify(inquiry)))
 		exchange_collect(exchange, STATUS_REQUEST_MAX);
 }
 
@@ -561,7 +590,7 @@ void status_refuse(struct worker *worker, struct exchange *exchange, enum proble
 {
 	struct inquiry *inquiry = inquiry_new(worker, exchange);
 
-	if (inquiry)
+	if (inquiry && identify(inquiry))
 		answer_problem(inquiry, problem,
 			       problem == PROBLEM_REQUEST_MALFORMED
 				       ? "Write the path of a write without dot segments, control "

@@ -12,6 +12,7 @@
  * was sent, which is true, and the claim, should it exist, is settled as not sent.
  */
 #include "gate/background.h"
+#include "gate/caller.h"
 #include "gate/request.h"
 
 #include "base/err.h"
@@ -116,6 +117,8 @@ static struct store_attempt attempt_of(const struct request *request)
 {
 	return (struct store_attempt){
 		.at_ms = env_wall_ms(request->worker->gate->env),
+		.agent = request->caller.agent,
+		.credential = request_credential(request),
 		.task = request->task,
 		.step = request->task_step,
 		.request_id = request->request_id,
@@ -123,10 +126,21 @@ static struct store_attempt attempt_of(const struct request *request)
 	};
 }
 
+/* Revoked while its body came in, or while it waited: it is told nothing of any record. */
+static enum step no_longer_let_in(struct request *request)
+{
+	request->has_operation = false;
+	request->outcome = 0;
+	return request_problem(request, PROBLEM_UNAUTHENTICATED,
+			       "The key is no longer one that is let in.");
+}
+
 enum step step_claim_start(struct request *request)
 {
 	const struct settings *settings = request->generation->settings;
 
+	if (!caller_holds(request->worker->gate, &request->caller))
+		return no_longer_let_in(request);
 	request->command = (struct store_command){
 		.kind = STORE_CLAIM,
 		.mem = &request->exchange->mem,

@@ -29,6 +29,7 @@ bool step_wait_is_wished(const struct request *request)
 
 bool step_wait_enter(struct request *request)
 {
+	request->waiter.credential = request->caller.credential;
 	request->waiter.woken = woken;
 	request->waiter.left = left;
 	request->has_waiter = waiting_enter(&request->worker->gate->waiting, &request->waiter,

@@ -175,6 +175,7 @@ static void pack_attempt(char **at, const struct store_attempt *attempt,
 {
 	*out_copy = *attempt;
 	out_copy->agent = pack(at, attempt->agent);
+	out_copy->credential = pack(at, attempt->credential);
 	out_copy->task = pack(at, attempt->task);
 	out_copy->step = pack(at, attempt->step);
 	out_copy->request_id = pack(at, attempt->request_id);
@@ -197,10 +198,10 @@ static void submit_copy(struct store *store, enum store_kind kind,
 			const struct store_operation *operation,
 			const struct store_attempt *attempt)
 {
-	size_t text = attempt->agent.len + attempt->task.len + attempt->step.len +
-		      attempt->request_id.len + attempt->note.len + operation->account.len +
-		      operation->token.len + operation->action.len + operation->method.len +
-		      operation->path.len;
+	size_t text = attempt->agent.len + attempt->credential.len + attempt->task.len +
+		      attempt->step.len + attempt->request_id.len + attempt->note.len +
+		      operation->account.len + operation->token.len + operation->action.len +
+		      operation->method.len + operation->path.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 

@@ -132,6 +132,8 @@ enum ledger_statement {
 	SQL_AUDIT_RUNNING,
 	SQL_AUDIT_FROM,
 	SQL_AUDIT_DROP,
+	SQL_VAULT_GET,
+	SQL_VAULT_PUT,
 	SQL_DOCUMENT_IS,
 	SQL_DOCUMENT_COUNT,
 	SQL_DOCUMENT_PUT,
@@ -181,6 +183,9 @@ struct ledger {
 
 	struct ledger_audit audit;
 
+	struct vault *vault; /* NULL: everything is in clear */
+	struct buf sealed;   /* what ledger_seal() made last */
+
 	int wal_pages;	   /* in the write-ahead log */
 	int wal_pages_due; /* checkpoint from here on */
 	int64_t revive_ms; /* a broken file is not opened again before (monotonic) */
@@ -202,6 +207,8 @@ void ledger_free(struct ledger *ledger);
 sqlite3_stmt *ledger_statement(struct ledger *ledger, enum ledger_statement which);
 void bind_str(sqlite3_stmt *statement, int column, struct str text);
 void bind_hash(sqlite3_stmt *statement, int column, const struct hash *hash);
+/* A column's bytes, as long as the row lasts. */
+struct str column_bytes(sqlite3_stmt *row, int column);
 /* A column's bytes, copied. Sets *is_full where `mem` has no room. */
 struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full);
 void column_hash(sqlite3_stmt *row, int column, struct hash *out_hash);
@@ -432,6 +439,27 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record);
 /* ledger_find.c */
 int ledger_find(struct ledger *ledger, struct store_command *command);
 int ledger_list(struct ledger *ledger, struct store_command *command);
+
+/*
+ * ledger_seal.c: columns that are sealed by the vault. A sealed text is a BLOB, one in clear a
+ * TEXT: so what an earlier version has written is told apart row by row.
+ */
+enum { SEALED_TEXTS_MAX = 4 };
+/* Is the vault the one that this file was sealed with? Marks a new one. 0; FAIL_STORE and `why`. */
+int ledger_check_vault(struct ledger *ledger, char *why, size_t why_size);
+/* Seal so many texts as one. 0, and *out_sealed lasts until the next; FAIL_UNPLANNED. */
+int ledger_seal(struct ledger *ledger, struct vault_place place, const struct str *texts,
+		size_t count, struct str *out_sealed);
+/* 0 and so many texts in `mem`; FAIL_MEMORY; FAIL_UNPLANNED: it is not what was sealed there. */
+int ledger_unseal(struct ledger *ledger, struct vault_place place, struct str sealed,
+		  struct arena *mem, struct str *out_texts, size_t count);
+/* One text in a column of its own, and one such column a statement at most. */
+int ledger_bind_sealed(struct ledger *ledger, sqlite3_stmt *statement, int column,
+		       struct vault_place place, struct str text);
+int ledger_column_unsealed(struct ledger *ledger, sqlite3_stmt *row, int column,
+			   struct vault_place place, struct arena *mem, struct str *out_text);
+bool column_is_sealed(sqlite3_stmt *row, int column);
+void bind_blob(sqlite3_stmt *statement, int column, struct str bytes);
 
 /* ledger_document.c */
 int ledger_keep(struct ledger *ledger, struct store_command *command);

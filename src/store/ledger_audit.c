@@ -7,7 +7,7 @@
  *   operation                 its id; none where an attempt was refused and left none
  *   account, token, fingerprint, action, method, path, retry_of   whose it is, and what
  *   from, to, epoch           how it moved, and the number of its sending
- *   attempt, outcome, agent, task, step, request                  by which request
+ *   attempt, outcome, agent, credential, task, step, request      by which request
  *   by                        caller, dispatcher, reconciler, operator, gate
  *   status, digest, length    the service's answer: SHA-256 of its body and how long that is
  *   reference, resource       what the service calls the effect
@@ -162,6 +162,7 @@ static void tell_attempt(struct teller *teller, const struct store_attempt *atte
 	if (attempt->outcome)
 		tell_text(teller, "outcome", str_from(outcome_name(attempt->outcome)));
 	tell_text(teller, "agent", attempt->agent);
+	tell_text(teller, "credential", attempt->credential);
 	tell_text(teller, "task", attempt->task);
 	tell_text(teller, "step", attempt->step);
 	tell_text(teller, "request", attempt->request_id);

@@ -272,6 +272,9 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record)
 static int write_answer(struct ledger *ledger, int64_t op, const struct store_answer *answer)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_ANSWER_PUT);
+	const struct str texts[] = {answer->headers, answer->body};
+	struct str body = answer->body;
+	int r = 0;
 
 	if (!answer->status)
 		return 0;
@@ -281,8 +284,15 @@ static int write_answer(struct ledger *ledger, int64_t op, const struct store_an
 	sqlite3_bind_int(put, 3, answer->is_kept);
 	sqlite3_bind_int64(put, 4, (int64_t)answer->length);
 	sqlite3_bind_blob(put, 5, answer->digest.bytes, HASH_SIZE, SQLITE_STATIC);
-	bind_str(put, 6, answer->headers);
-	sqlite3_bind_blob(put, 7, answer->body.len ? answer->body.at : "", (int)answer->body.len,
-			  SQLITE_STATIC);
+	if (ledger->vault) {
+		r = ledger_seal(ledger, (struct vault_place){"answer", op, STR("")}, texts, 2,
+				&body);
+		bind_blob(put, 6, STR(""));
+	} else {
+		bind_str(put, 6, answer->headers);
+	}
+	if (r < 0)
+		return r;
+	bind_blob(put, 7, body);
 	return ledger_run(ledger, put);
 }

@@ -68,6 +68,7 @@ static bool read_attempt(sqlite3_stmt *row, struct arena *mem, struct store_atte
 		remark = str_of(remark.at + 1, remark.len - 1);
 	}
 	attempt->note = remark;
+	attempt->credential = column_str(row, 8, mem, &is_full);
 	return !is_full;
 }
 

@@ -269,6 +269,8 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_RULE_PUT);
 	struct operation_id retried;
 	bool has_retried = operation_id_read(command->operation.retry_of, &retried);
+	struct vault_place place = {"probe", id_op(&command->operation.id), STR("")};
+	int r = 0;
 
 	sqlite3_bind_int64(put, 1, id_op(&command->operation.id));
 	sqlite3_bind_int64(put, 2, rule->flags);
@@ -288,9 +290,11 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 	bind_str(put, 13, str_from(rule->opens.currency));
 	sqlite3_bind_int64(put, 14, rule->budget_ms);
 	sqlite3_bind_int64(put, 15, command->operation.sent_ms);
-	bind_str(put, 16, command->operation.probe);
+	bind_str(put, 16, STR("")); /* which is looked for: it has none */
+	if (command->operation.probe.len)
+		r = ledger_bind_sealed(ledger, put, 16, place, command->operation.probe);
 	sqlite3_bind_int64(put, 17, has_retried ? id_op(&retried) : 0);
-	return ledger_run(ledger, put);
+	return r == 0 ? ledger_run(ledger, put) : r;
 }
 
 int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_rule)

@@ -101,6 +101,8 @@ static const char *const migrations[] = {
 	" due_ms INTEGER NOT NULL," /* 0: it has been told */
 	" tries INTEGER NOT NULL, PRIMARY KEY(op, n)) WITHOUT ROWID;"
 	"CREATE INDEX notice_due ON notice(due_ms) WHERE due_ms > 0;",
+	/* 6 */
+	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -208,14 +210,15 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_ANSWER_LENGTH] = "SELECT length(body) FROM answer WHERE op = ?1",
 	[SQL_ANSWER_DELETE] = "DELETE FROM answer WHERE op = ?1",
 	[SQL_ATTEMPT_LAST] = "SELECT n FROM attempt WHERE op = ?1 ORDER BY n DESC LIMIT 1",
-	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '')",
+	[SQL_ATTEMPT_INSERT] = "INSERT INTO attempt"
+			       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, '', ?10)",
 	[SQL_ATTEMPT_REMARK] = "UPDATE attempt SET remark = ?3 || ?4 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_END] = "UPDATE attempt SET outcome = ?3 WHERE op = ?1 AND n = ?2",
 	[SQL_ATTEMPT_AMEND] = "UPDATE attempt SET delivered = ?3 WHERE op = ?1 AND n = ?2"
 			      " AND EXISTS(SELECT 1 FROM operation WHERE op = ?1 AND random = ?4)",
 	[SQL_ATTEMPT_TRIM] = "DELETE FROM attempt WHERE op = ?1 AND n > 1 AND n <= ?2",
 	[SQL_ATTEMPT_LIST] = "SELECT at_ms, outcome, agent, task, step, request, delivered,"
-			     " remark FROM attempt WHERE op = ?1 ORDER BY n",
+			     " remark, credential FROM attempt WHERE op = ?1 ORDER BY n",
 	[SQL_ATTEMPT_DELETE] = "DELETE FROM attempt WHERE op = ?1",
 	[SQL_TOKEN_GET] = "SELECT op FROM token WHERE hash = ?1",
 	[SQL_TOKEN_PUT] = "INSERT OR REPLACE INTO token VALUES(?1, ?2)",
@@ -283,6 +286,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_VAULT_GET] = "SELECT value FROM secret WHERE name = 'vault'",
+	[SQL_VAULT_PUT] = "INSERT OR REPLACE INTO secret VALUES('vault', ?1)",
 	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
 	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
 	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",

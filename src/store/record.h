@@ -78,10 +78,11 @@ enum store_actor {
 
 /* One request that carried the token, or one thing that the gate or an operator did. */
 struct store_attempt {
-	int64_t at_ms;	      /* never before the operation's creation: the store sees to it */
-	enum outcome outcome; /* 0: under way */
-	struct str agent;     /* who, inside the account; or empty */
-	struct str task;      /* the workflow's own ids; or empty */
+	int64_t at_ms;	       /* never before the operation's creation: the store sees to it */
+	enum outcome outcome;  /* 0: under way */
+	struct str agent;      /* who, inside the account; or empty */
+	struct str credential; /* id of what they showed, never a secret; or empty */
+	struct str task;       /* the workflow's own ids; or empty */
 	struct str step;
 	struct str request_id;
 	int delivered; /* 1 the answer got out whole, 0 it did not, -1 not known to have failed */

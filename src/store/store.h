@@ -38,6 +38,7 @@
 #include "base/log.h"
 #include "core/rule_facts.h"
 #include "store/record.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -355,15 +356,23 @@ struct store_audit {
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
+/* What the embedded store works with. */
+struct store_options {
+	const struct store_audit *audit; /* copied; NULL: as if all of it were zero */
+	struct vault *vault; /* seals answers, requests, documents and questions; outlives the
+				store. NULL: they are in clear, for tests */
+};
+
 /*
  * Open the embedded store in directory `path` (made, mode 0700, if absent) and start its
  * thread. Takes the directory's lock; what was running when its last owner died becomes
  * unknown. `*out_interrupted` counts those. Every change has an entry in its audit log, in the same
- * transaction; `audit` (NULL: as if all of it were zero) is copied. A directory whose log does not
- * fit what has been published of it, or whose keys are gone, is refused. On failure (FAIL_STORE,
- * FAIL_MEMORY) the reason is written to `why`, a text that names the file and how to mend it.
+ * transaction; `options` may be NULL. What an earlier version kept in clear is read. A directory
+ * whose log does not fit what has been published of it, or whose keys are gone, is refused, and so
+ * is one that was sealed with another vault. On failure (FAIL_STORE, FAIL_MEMORY) the reason is
+ * written to `why`, a text that names the file and how to mend it.
  */
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+int store_open_sqlite(const char *path, const struct store_options *options, const struct env *env,
 		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
 		      char *why, size_t why_size);
 

@@ -94,6 +94,7 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	ledger->log = log;
 	ledger->lock_fd = -1;
 	lapse_now(&ledger->lapse, env);
+	buf_init(&ledger->sealed, INT32_MAX);
 	ledger->wal_pages_due = CHECKPOINT_PAGES;
 	if (asprintf(&ledger->path, "%s/counterfoil.db", path) < 0)
 		ledger->path = NULL;
@@ -104,10 +105,11 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	return NULL;
 }
 
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+int store_open_sqlite(const char *path, const struct store_options *options, const struct env *env,
 		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
 		      char *why, size_t why_size)
 {
+	static const struct store_options none;
 	struct ledger *ledger;
 	int r;
 
@@ -119,11 +121,15 @@ int store_open_sqlite(const char *path, const struct store_audit *audit, const s
 		snprintf(why, why_size, "there is no memory to open %s", path);
 		return fail(FAIL_MEMORY);
 	}
+	options = options ? options : &none;
+	ledger->vault = options->vault;
 	r = take_directory(ledger, path, why, why_size);
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
 	if (r == 0)
-		r = ledger_audit_open(ledger, audit, path, why, why_size);
+		r = ledger_check_vault(ledger, why, why_size);
+	if (r == 0)
+		r = ledger_audit_open(ledger, options->audit, path, why, why_size);
 	if (r == 0) {
 		r = secure(ledger);
 		if (r == 0)

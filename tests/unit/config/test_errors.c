@@ -66,7 +66,6 @@ static const struct {
 	{"log: {requests: true, requests: true}", {1, 23, "second time", NULL}},
 	/* not in this build */
 	{"mcp_servers: {}", {1, 1, "not in this build", NULL}},
-	{"accounts: {from: key}", {1, 18, "`key` is not in this build", "write credential"}},
 	{"accounts: {from: cookie}", {1, 18, "`cookie`, which is none of its words", NULL}},
 	{"store: postgresql://me:hidden@h/d", {1, 8, "`postgresql://` is not in this", NULL}},
 	{"store: mysql", {1, 8, "`mysql`, which is none of its words", "write sqlite"}},
