@@ -4,10 +4,12 @@
 #include "admin/admin.h"
 
 #include "admin/files.h"
+#include "auth/session.h"
 #include "base/err.h"
 #include "gate/policy.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum {
 	ADMIN_CONNECTIONS = 256,
@@ -26,12 +28,8 @@ void admin_answer_text(struct exchange *exchange, int status, struct str text)
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
-	problem_answer(exchange, &facts,
-		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n" ADMIN_GUARDS)
-				    : STR(ADMIN_GUARDS),
-		       NULL);
+	problem_answer(exchange, &facts, STR(ADMIN_GUARDS), NULL);
 }
 
 static void begin(struct service *service, struct exchange *exchange)
@@ -108,13 +106,47 @@ static int listen_on(struct admin *admin, char *why, size_t why_size)
 	return 0;
 }
 
+/* 0, FAIL_MEMORY. What has been made is admin_stop()'s to free. */
+static int make_parts(struct admin *admin)
+{
+	admin->sessions = calloc(1, sizeof(*admin->sessions));
+	if (!admin->sessions)
+		return fail(FAIL_MEMORY);
+	sessions_init(admin->sessions, admin->gate->env);
+	admin->listeners = listeners_new(admin);
+	admin->outcomes = outcomes_new(admin);
+	return admin->listeners && admin->outcomes ? 0 : fail(FAIL_MEMORY);
+}
+
+static void free_parts(struct admin *admin)
+{
+	if (admin->sessions)
+		sessions_fini(admin->sessions);
+	free(admin->sessions);
+	listeners_free(admin->listeners);
+	outcomes_free(admin->outcomes);
+	admin->sessions = NULL;
+	admin->listeners = NULL;
+	admin->outcomes = NULL;
+}
+
+void admin_console_link(struct admin *admin, char out[ADMIN_LINK_SIZE])
+{
+	char text[SESSION_TEXT + 1];
+
+	session_link_make(admin->sessions, text);
+	snprintf(out, ADMIN_LINK_SIZE, "%s/#/link/%s", admin->near_url, text);
+}
+
 int admin_start(struct admin *admin, struct gate *gate, char *why, size_t why_size)
 {
 	const char *directory = gate_settings(gate)->data.at;
 	int r;
 
 	*admin = (struct admin){.gate = gate, .service = {.begin = begin, .refuse = refuse}};
-	r = admin_token_file(directory, gate->env, admin->token, why, why_size);
+	r = make_parts(admin);
+	if (r == 0)
+		r = admin_token_file(directory, gate->env, admin->token, why, why_size);
 	if (r == 0)
 		r = listen_on(admin, why, why_size);
 	if (r != 0)
@@ -133,4 +165,5 @@ void admin_stop(struct admin *admin)
 		server_close(&admin->server);
 		admin_remove_gate_file(gate_settings(admin->gate)->data.at);
 	}
+	free_parts(admin);
 }

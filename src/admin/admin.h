@@ -24,14 +24,21 @@ enum { ADMIN_TOKEN_TEXT = 64 };
 	"Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n"                  \
 	"Referrer-Policy: no-referrer\r\n"
 
+struct sessions;
+struct listeners;
+struct outcomes;
+
 struct admin {
 	struct service service;
 	struct server server;
 	struct gate *gate;
 	char token[ADMIN_TOKEN_TEXT + 1];
-	char address_text[64]; /* as bound */
-	char url[80];	       /* with its scheme */
-	char near_url[80];     /* the same for programs of this machine, as gate.json has it */
+	char address_text[64];	   /* as bound */
+	char url[80];		   /* with its scheme */
+	char near_url[80];	   /* the same for programs of this machine, as gate.json has it */
+	struct sessions *sessions; /* of people at the console */
+	struct listeners *listeners; /* to /api/events */
+	struct outcomes *outcomes;   /* for /api/outcomes */
 };
 
 /*
@@ -49,6 +56,24 @@ void admin_api(struct admin *admin, struct exchange *exchange);
 
 /* metrics.c: all of them as Prometheus text (version 0.0.4). */
 void admin_metrics(const struct gate *gate, struct buf *out);
+
+/*
+ * The address of the console with a link for one use in it: whoever opens it first is signed in as
+ * operator. In `out`, whole or empty.
+ */
+enum { ADMIN_LINK_SIZE = 192 };
+void admin_console_link(struct admin *admin, char out[ADMIN_LINK_SIZE]);
+
+/* api_events.c: who listens to /api/events. NULL without memory; free it after the listener. */
+struct listeners *listeners_new(struct admin *admin);
+void listeners_free(struct listeners *listeners);
+
+/* api_outcomes.c: keeps count of how requests end. NULL without memory. */
+struct outcomes *outcomes_new(struct admin *admin);
+void outcomes_free(struct outcomes *outcomes);
+
+/* metrics.c: protected requests with that outcome since the start. */
+uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome);
 
 /* Answers that several files need. */
 void admin_answer_text(struct exchange *exchange, int status, struct str text);

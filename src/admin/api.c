@@ -7,6 +7,7 @@
 #include "admin/api.h"
 
 #include "base/err.h"
+#include "gate/caller.h"
 #include "gate/query.h"
 
 #include <stdio.h>
@@ -127,11 +128,21 @@ void api_json_begin(struct json_writer *json, struct buf *body)
 
 void api_json_end(struct api_call *call, int status, struct buf *body)
 {
-	if (body->is_spoiled)
+	api_json_end_with(call, status, STR(""), body);
+}
+
+void api_json_end_with(struct api_call *call, int status, struct str headers, struct buf *body)
+{
+	struct buf lines;
+
+	buf_init(&lines, API_HEADERS_MAX);
+	buf_append_str(&lines, STR(JSON_HEADERS ADMIN_GUARDS));
+	buf_append_str(&lines, headers);
+	if (body->is_spoiled || lines.is_spoiled)
 		exchange_abort(call->exchange);
 	else
-		exchange_answer(call->exchange, status, STR(JSON_HEADERS ADMIN_GUARDS),
-				buf_str(body));
+		exchange_answer(call->exchange, status, buf_str(&lines), buf_str(body));
+	buf_fini(&lines);
 	buf_fini(body);
 }
 
@@ -147,6 +158,14 @@ struct str api_text(const struct api_call *call, const char *name)
 	return value && value->type == JSON_STRING ? value->string : STR("");
 }
 
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail)
+{
+	struct problem_facts facts = {.detail = detail};
+
+	facts.problem = caller_failed(call->admin->gate, call->exchange->peer, why, &facts.after_s);
+	problem_answer(call->exchange, &facts, STR(ADMIN_GUARDS), NULL);
+}
+
 /* -- from the head to the handler -------------------------------------------------- */
 
 /* True: it is open, or its caller is known; what they may do is not asked here. */
@@ -158,18 +177,27 @@ static bool identify(struct api_call *call)
 		return true;
 	if (api_identify(call->admin, call->exchange, &call->caller, &detail))
 		return true;
-	api_problem(call, PROBLEM_UNAUTHENTICATED, detail);
+	if (api_shows_credential(call->exchange))
+		api_refuse_caller(call, STR("not let in at the admin listener"), detail);
+	else
+		api_problem(call, PROBLEM_UNAUTHENTICATED, detail);
 	return false;
 }
 
 static bool has_power(struct api_call *call)
 {
+	const struct api_endpoint *endpoint = call->endpoint;
 	char detail[128];
 
-	if (call->endpoint->is_open || role_may(call->caller.role, call->endpoint->power))
+	if (endpoint->is_open)
 		return true;
-	snprintf(detail, sizeof(detail), "The role %s does not reach this.",
-		 role_name(call->caller.role));
+	if (!role_may(call->caller.role, endpoint->power))
+		snprintf(detail, sizeof(detail), "The role %s does not reach this.",
+			 role_name(call->caller.role));
+	else if (endpoint->is_of_all && !call->caller.has_all_accounts)
+		snprintf(detail, sizeof(detail), "This is of all accounts; yours is one.");
+	else
+		return true;
 	api_problem(call, PROBLEM_FORBIDDEN, detail);
 	return false;
 }

@@ -23,6 +23,7 @@ enum {
 	API_PARAMETERS_MAX = 2,
 	API_BODY_MAX = 64 * 1024,
 	API_ANSWER_MAX = 8 * 1024 * 1024,
+	API_HEADERS_MAX = 4096,
 };
 
 struct api_call;
@@ -38,6 +39,7 @@ struct api_endpoint {
 	const char *path;	 /* "{name}" stands for one segment, not empty */
 	bool is_open;		 /* answers whoever asks; `power` is not looked at */
 	enum caller_power power; /* of the caller's role */
+	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
@@ -72,8 +74,24 @@ const struct api_endpoint *api_endpoint_find(struct str method, struct str path,
  * api_caller.c: who sends this. False: nobody who is let in; *out_detail says what would be. Asked
  * when the head is there and again when the body is: what has been revoked meanwhile is not let in.
  */
-bool api_identify(const struct admin *admin, const struct exchange *exchange,
-		  struct caller *out_caller, const char **out_detail);
+bool api_identify(const struct admin *admin, struct exchange *exchange, struct caller *out_caller,
+		  const char **out_detail);
+
+/* The same of a credential's text: a bearer token, or what is typed at the console. */
+bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
+		       struct caller *out_caller, const char **out_detail);
+
+/* Does the credential of somebody who signed in still count? *out_caller is what it may now. */
+bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
+			  const struct caller *signed_in, struct caller *out_caller);
+
+/* Whoever may read the data directory, or what the gate printed as it started. */
+extern const struct caller api_operator;
+/* Does it show something that could have let it in? Then it failed, and is counted. */
+bool api_shows_credential(const struct exchange *exchange);
+
+/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
 
 /* -- for handlers ------------------------------------------------------------------ */
 
@@ -101,6 +119,8 @@ bool api_failed(struct api_call *call, const char *absent_detail);
 /* Answers. A buffer of api_json_begin() is taken back, and freed, by api_json_end(). */
 void api_json_begin(struct json_writer *json, struct buf *body);
 void api_json_end(struct api_call *call, int status, struct buf *body);
+/* The same with more header lines. */
+void api_json_end_with(struct api_call *call, int status, struct str headers, struct buf *body);
 void api_problem(struct api_call *call, enum problem problem, const char *detail);
 
 /* Members of call->body. A text that is not there is empty. */
@@ -113,6 +133,20 @@ void api_ready(struct api_call *call);
 void api_metrics(struct api_call *call);
 void api_list_endpoints(struct api_call *call);
 
+const char *api_power_name(enum caller_power power);
+
+/* console.c */
+void api_console_page(struct api_call *call);
+void api_console_file(struct api_call *call);
+void api_description(struct api_call *call);
+
+void api_sign_in(struct api_call *call);
+void api_show_session(struct api_call *call);
+void api_sign_out(struct api_call *call);
+
+void api_events(struct api_call *call);
+void api_outcomes(struct api_call *call);
+
 void api_list_operations(struct api_call *call);
 void api_show_operation(struct api_call *call);
 void api_cancel(struct api_call *call);
@@ -121,7 +155,17 @@ void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
 
+void api_list_approvals(struct api_call *call);
+void api_show_approval(struct api_call *call);
+void api_approve(struct api_call *call);
+void api_deny(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
+void api_list_secrets(struct api_call *call);
+void api_set_secret(struct api_call *call);
+void api_remove_secret(struct api_call *call);
+void api_list_keys(struct api_call *call);
+void api_create_key(struct api_call *call);
+void api_revoke_key(struct api_call *call);
 
 #endif

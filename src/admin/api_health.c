@@ -34,7 +34,7 @@ void api_metrics(struct api_call *call)
 	buf_fini(&body);
 }
 
-static const char *power_name(enum caller_power power)
+const char *api_power_name(enum caller_power power)
 {
 	static const char *const names[POWER_COUNT] = {
 		[POWER_CALL] = "call",
@@ -66,7 +66,7 @@ void api_list_endpoints(struct api_call *call)
 		json_name(&json, "path");
 		json_text(&json, endpoints[i].path);
 		json_name(&json, "power");
-		json_text(&json, endpoints[i].is_open ? NULL : power_name(endpoints[i].power));
+		json_text(&json, endpoints[i].is_open ? NULL : api_power_name(endpoints[i].power));
 		json_name(&json, "summary");
 		json_text(&json, endpoints[i].summary);
 		json_close_object(&json);

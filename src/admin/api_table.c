@@ -1,13 +1,14 @@
 /*
  * The admin listener's endpoints, one row each.
  *
- * What is not here is not served. The rows that are open are those a machine asks without a name;
- * they tell nothing of anybody's operations. `GET /api/endpoints` lists this table, and a test
- * walks it from outside.
+ * What is not here is not served. The rows that are open are those a machine asks without a name,
+ * the console's own files and signing in; they tell nothing of anybody's operations. `GET
+ * /api/endpoints` lists this table, and a test walks it from outside.
  */
 #include "admin/api.h"
 
 #define OPERATION "/api/operations/{operation}"
+#define APPROVAL  "/api/approvals/{operation}"
 
 static const struct api_endpoint endpoints[] = {
 	{
@@ -26,8 +27,66 @@ static const struct api_endpoint endpoints[] = {
 	},
 	{
 		.method = "GET",
+		.path = "/",
+		.is_open = true,
+		.handler = api_console_page,
+		.summary = "the console",
+	},
+	{
+		.method = "GET",
+		.path = "/console/{file}",
+		.is_open = true,
+		.handler = api_console_file,
+		.summary = "the console's own files",
+	},
+	{
+		.method = "GET",
+		.path = "/api/openapi.json",
+		.is_open = true,
+		.handler = api_description,
+		.summary = "this API as OpenAPI 3.1",
+	},
+	{
+		.method = "POST",
+		.path = "/api/session",
+		.is_open = true,
+		.body = API_BODY_OBJECT,
+		.handler = api_sign_in,
+		.summary = "sign in, with a key or a link for one use",
+	},
+	{
+		.method = "GET",
+		.path = "/api/session",
+		.power = POWER_LOOK,
+		.handler = api_show_session,
+		.summary = "who is signed in",
+	},
+	{
+		.method = "DELETE",
+		.path = "/api/session",
+		.power = POWER_LOOK,
+		.handler = api_sign_out,
+		.summary = "sign out",
+	},
+	{
+		.method = "GET",
+		.path = "/api/events",
+		.power = POWER_LOOK,
+		.handler = api_events,
+		.summary = "that something has changed, as server-sent events",
+	},
+	{
+		.method = "GET",
+		.path = "/api/outcomes",
+		.power = POWER_LOOK,
+		.handler = api_outcomes,
+		.summary = "how requests have ended, over time",
+	},
+	{
+		.method = "GET",
 		.path = "/metrics",
 		.power = POWER_LOOK,
+		.is_of_all = true,
 		.handler = api_metrics,
 		.summary = "counters, as Prometheus text",
 	},
@@ -84,6 +143,36 @@ static const struct api_endpoint endpoints[] = {
 		.summary = "locks that are held or waited for",
 	},
 	{
+		.method = "GET",
+		.path = "/api/approvals",
+		.power = POWER_LOOK,
+		.handler = api_list_approvals,
+		.summary = "questions to people, those that wait first, a page",
+	},
+	{
+		.method = "GET",
+		.path = APPROVAL,
+		.power = POWER_LOOK,
+		.handler = api_show_approval,
+		.summary = "one question, with all that there is to know of it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/approve",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_approve,
+		.summary = "agree to it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/deny",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_deny,
+		.summary = "refuse it",
+	},
+	{
 		.method = "POST",
 		.path = "/api/audit/rotate",
 		.power = POWER_ADMINISTER,
@@ -98,6 +187,51 @@ static const struct api_endpoint endpoints[] = {
 		.body = API_BODY_OBJECT,
 		.handler = api_audit_erase,
 		.summary = "erase the data key of an epoch that has ended",
+	},
+	{
+		.method = "GET",
+		.path = "/api/secrets",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_secrets,
+		.summary = "names of secrets, and which upstreams want them; never a value",
+	},
+	{
+		.method = "PUT",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_set_secret,
+		.summary = "keep a secret, in place of the one that has its name",
+	},
+	{
+		.method = "DELETE",
+		.path = "/api/secrets/{name}",
+		.power = POWER_ADMINISTER,
+		.handler = api_remove_secret,
+		.summary = "forget a secret",
+	},
+	{
+		.method = "GET",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_keys,
+		.summary = "the gate's own keys, without their texts",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_create_key,
+		.summary = "make a key; its text is told once",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys/{key}/revoke",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_revoke_key,
+		.summary = "revoke a key, at once",
 	},
 };
 

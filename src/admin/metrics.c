@@ -208,6 +208,11 @@ static void write_store(const struct gate *gate, struct buf *out)
 			       operation_state_name((enum operation_state)i), stats.open[i]);
 }
 
+uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome)
+{
+	return SUM_OF(gate, outcomes, outcome);
+}
+
 void admin_metrics(const struct gate *gate, struct buf *out)
 {
 	write_requests(gate, out);

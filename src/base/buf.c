@@ -25,6 +25,13 @@ void buf_fini(struct buf *buf)
 	buf_init(buf, buf->max);
 }
 
+void buf_fini_wiped(struct buf *buf)
+{
+	if (buf && buf->memory)
+		explicit_bzero(buf->memory, buf->capacity);
+	buf_fini(buf);
+}
+
 void buf_clear(struct buf *buf)
 {
 	buf->at = buf->memory;

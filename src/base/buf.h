@@ -31,6 +31,10 @@ void buf_init(struct buf *buf, size_t max);
 /* Free the memory. Safe on NULL and on a zeroed buffer; usable again after. */
 void buf_fini(struct buf *buf);
 
+/* The same for one that held a secret: what it still has is overwritten first. Room that it grew
+ * out of is not; who minds reserves all of it at once. */
+void buf_fini_wiped(struct buf *buf);
+
 /* Hold nothing, keep the memory, forget a refusal. */
 void buf_clear(struct buf *buf);
 

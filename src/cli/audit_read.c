@@ -99,8 +99,8 @@ static const struct entry_key *key_of(struct reader *reader, uint32_t epoch)
 
 	if (reader->key_state == KEY_UNASKED || reader->key_epoch != epoch) {
 		reader->key_epoch = epoch;
-		reader->key_state = audit_data_key_read(reader->keys, epoch, &reader->key, why,
-							sizeof(why)) == 0
+		reader->key_state = audit_data_key_read(reader->keys, reader->reading->vault, epoch,
+							&reader->key, why, sizeof(why)) == 0
 					    ? KEY_THERE
 					    : KEY_MISSING;
 	}
@@ -244,7 +244,8 @@ static int open_log(struct reader *reader)
 	int r;
 
 	snprintf(reader->keys, sizeof(reader->keys), "%s/keys", data);
-	r = audit_data_key_read(reader->keys, 0, &reader->key, why, sizeof(why));
+	r = audit_data_key_read(reader->keys, reader->reading->vault, 0, &reader->key, why,
+				sizeof(why));
 	/* Where there is a second epoch the first one's may be erased. */
 	if (r < 0 || (r != 0 && !audit_vkey_read(reader->keys, 1, &verifier))) {
 		command_message("%s", why);

@@ -9,6 +9,7 @@
 #define CLI_AUDIT_READ_H
 
 #include "audit/entry.h"
+#include "vault/vault.h"
 #include "json/json.h"
 
 enum { AUDIT_EPOCHS_MAX = 4096 };
@@ -22,7 +23,8 @@ struct audit_record {
 };
 
 struct audit_reading {
-	const char *data; /* the data directory */
+	const char *data;    /* the data directory */
+	struct vault *vault; /* opens its keys; NULL: they are in clear */
 	/* Told of every entry in its order. 0 to go on; anything else ends it. */
 	int (*on_record)(void *state, const struct audit_record *record);
 	void *state;

@@ -40,12 +40,14 @@ static int load(const struct command_call *call, const struct settings_override 
 	return r;
 }
 
-static void announce(const struct gate *gate, const struct admin *admin)
+static void announce(const struct gate *gate, struct admin *admin)
 {
 	const char *scheme = gate->hold->tls ? "https" : "http";
+	char link[ADMIN_LINK_SIZE];
 
-	printf("counterfoil: gate on %s://%s, admin on %s\n", scheme, gate->listen_text,
-	       admin->url);
+	admin_console_link(admin, link);
+	printf("counterfoil: gate on %s://%s, admin on %s, console (once) %s\n", scheme,
+	       gate->listen_text, admin->url, link);
 	fflush(stdout);
 }
 
@@ -93,7 +95,8 @@ const struct command command_serve = {
 	.name = "serve",
 	.summary = "runs the gate",
 	.usage = "[--config FILE] [--upstream URL] [OPTIONS]",
-	.text = "Prints one line with both addresses, then logs JSON lines on stderr. SIGTERM: "
+	.text = "Prints one line with both addresses and a link that signs one person in at the\n"
+		"console, once, within an hour; then logs JSON lines on stderr. SIGTERM: "
 		"accepts\n"
 		"no more, finishes what runs, exits 0. SIGHUP: reads the configuration again, and\n"
 		"keeps the old one if the new one is wrong. See counterfoil.yaml(5).\n",

@@ -395,6 +395,7 @@ static const char *section_words(const char *section)
 		{"upstreams.*", "an upstream"},
 		{"actions.*.fields.*", "a field"},
 		{"actions.*.failed_when.*", "failed_when"},
+		{"actions.*.approval.when.*", "approval.when"},
 		{"actions.*", "an action"},
 	};
 
@@ -404,6 +405,8 @@ static const char *section_words(const char *section)
 	}
 	if (strncmp(section, ACTION_PREFIX, strlen(ACTION_PREFIX)) == 0)
 		return section + strlen(ACTION_PREFIX);
+	if (strncmp(section, UPSTREAM_PREFIX, strlen(UPSTREAM_PREFIX)) == 0)
+		return section + strlen(UPSTREAM_PREFIX);
 	return section;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "config/values.h"
+#include "core/secret.h"
 
 #include <sched.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 static enum node_kind shape_of(const struct setting *setting, const struct node *node)
 {
 	switch (setting->kind) {
+	case KIND_WHEN:
 	case KIND_STATUS:
 		return node->kind == NODE_LIST ? NODE_LIST : NODE_SCALAR;
 	case KIND_METHODS:
@@ -33,6 +35,7 @@ static enum node_kind shape_of(const struct setting *setting, const struct node 
 	case KIND_VALUES:
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
 	case KIND_CONDITIONS:
 		return NODE_LIST;
 	case KIND_FIELDS:
@@ -326,6 +329,19 @@ static int read_sent(struct reading *reading, const struct setting *setting, str
 	return keep_text(reading, setting, member, node);
 }
 
+/* Only a name: a secret itself has no place in a file, and is not shown if it is there. */
+static int read_secret_name(struct reading *reading, const struct setting *setting,
+			    struct str *member, const struct node *node)
+{
+	if (secret_name_is_fine(node->text))
+		return keep_text(reading, setting, member, node);
+	value_report(reading, setting, node->place,
+		     "write 1 to 64 letters, digits, `.`, `-` or `_`; the secret itself is kept "
+		     "by `counterfoil secret set NAME`",
+		     "is not the name of a secret");
+	return 0;
+}
+
 /* One status into a set. */
 static void read_status(struct reading *reading, const struct setting *setting, uint64_t member[8],
 			const struct node *node)
@@ -375,11 +391,18 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 		return 0;
 	case KIND_SENT:
 		return read_sent(reading, setting, member, node);
+	case KIND_SECRET:
+		return read_secret_name(reading, setting, member, node);
+	case KIND_CREDENTIAL_HEADER:
+		return str_equal_nocase(node->text, STR("Authorization"))
+			       ? keep_text(reading, setting, member, node)
+			       : read_sent(reading, setting, member, node);
 	case KIND_STATUS:
 		read_status(reading, setting, member, node);
 		return 0;
 	case KIND_PART:
 	case KIND_MEMBER:
+	case KIND_WHEN:
 	case KIND_ANSWER:
 	case KIND_QUESTION:
 		return value_read_of_rule(reading, setting, member, node);
@@ -474,11 +497,10 @@ static void read_statuses(struct reading *reading, const struct setting *setting
 }
 
 static int read_networks(struct reading *reading, const struct setting *setting,
-			 const struct node *node)
+			 struct network_list *member, const struct node *node)
 {
-	struct settings *settings = reading->settings;
 	struct settings_network *networks =
-		arena_alloc(&settings->mem, (node->count + 1) * sizeof(*networks));
+		arena_alloc(&reading->settings->mem, (node->count + 1) * sizeof(*networks));
 	struct value_refusal refusal;
 	size_t count = 0;
 
@@ -494,8 +516,7 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 		else
 			count++;
 	}
-	settings->trusted_proxies.networks = networks;
-	settings->trusted_proxies.count = count;
+	*member = (struct network_list){.networks = networks, .count = count};
 	return 0;
 }
 
@@ -515,12 +536,14 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 		read_statuses(reading, setting, member, node);
 		return 0;
 	case KIND_NETWORKS:
-		return read_networks(reading, setting, node);
+		return read_networks(reading, setting, member, node);
 	case KIND_HEADERS:
 	case KIND_VALUES:
 		return value_read_of_action(reading, setting, member, node);
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
+	case KIND_WHEN:
 	case KIND_CONDITIONS:
 		return value_read_of_rule(reading, setting, member, node);
 	default:

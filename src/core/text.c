@@ -3,6 +3,8 @@
 
 #include "base/err.h"
 
+#include <sodium.h>
+
 static bool is_letter_or_digit(char c)
 {
 	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
@@ -87,6 +89,18 @@ void text_append_lower(struct buf *out, struct str text)
 	for (size_t i = 0; i < text.len; i++)
 		room[i] = ascii_lower(text.at[i]);
 	buf_commit(out, text.len);
+}
+
+void text_append_base64(struct buf *out, struct str bytes)
+{
+	size_t size = sodium_base64_encoded_len(bytes.len, sodium_base64_VARIANT_ORIGINAL);
+	char *room = buf_reserve(out, size); /* its NUL too, which is not committed */
+
+	if (!room)
+		return;
+	sodium_bin2base64(room, size, (const unsigned char *)bytes.at, bytes.len,
+			  sodium_base64_VARIANT_ORIGINAL);
+	buf_commit(out, size - 1);
 }
 
 size_t text_open(struct buf *out)

@@ -35,6 +35,9 @@ int text_order_nocase(struct str a, struct str b);
 /* Append with ASCII letters in lower case. Failures show in out->is_spoiled. */
 void text_append_lower(struct buf *out, struct str text);
 
+/* Append in base64 (RFC 4648 § 4, padded). Failures show in out->is_spoiled. */
+void text_append_base64(struct buf *out, struct str bytes);
+
 /*
  * A text with its length before it, 32-bit big-endian: open, append, close with what open
  * returned. Failures show in out->is_spoiled.

@@ -56,7 +56,8 @@ void ask_headers(struct str lines, const struct policy *policy, struct buf *out)
 
 	while (http_next_line(&lines, &field)) {
 		if (is_of_the_write(field.name) || is_a_key(field.name, policy) ||
-		    headers_is_override(&field))
+		    headers_is_override(&field) ||
+		    credential_replaces(policy_upstream(policy), field.name))
 			continue;
 		http_write_field(out, field.name, field.value);
 	}
@@ -147,10 +148,27 @@ static const char *why_unanswered(const struct call *call)
 	return call->reason ? call->reason : "the question was not answered";
 }
 
+static void put(struct ask *ask);
+
+/* A question may be asked as often as one likes: so a token that had run out is no answer to it. */
+static void ask_again(struct ask *ask)
+{
+	ask->is_asked_again = true;
+	call_fini(&ask->call);
+	buf_fini_wiped(&ask->call_headers);
+	buf_clear(&ask->body);
+	put(ask);
+}
+
 static void call_done(struct call *call, enum sending sending)
 {
 	struct ask *ask = call->owner;
+	bool can_renew = credential_end(&ask->credential);
 
+	if (can_renew && !ask->is_asked_again && !ask->is_broken_off) {
+		ask_again(ask);
+		return;
+	}
 	ask->verdict = sending == SENDING_ANSWERED ? judge(ask) : doubt(ask, why_unanswered(call));
 	ask->done(ask);
 }
@@ -161,22 +179,27 @@ static const struct call_events call_events = {
 	.done = call_done,
 };
 
-void ask_start(struct client *client, struct ask *ask)
+static void put(struct ask *ask)
 {
 	buf_init(&ask->call_headers, ASK_LINES_MAX);
-	buf_init(&ask->body, ASK_ANSWER_MAX);
 	ask_headers(ask->headers, ask->policy, &ask->call_headers);
 	ask->call = (struct call){
 		.events = &call_events,
 		.owner = ask,
 		.method = STR("GET"),
 		.target = ask->target,
-		.headers = buf_str(&ask->call_headers),
 		.has_total_timeout = true,
 		.timeout_ms = ask->inquiry->timeout_ms,
-		.is_spoiled = ask->call_headers.is_spoiled,
 	};
-	call_start(client, &ask->call);
+	credential_start(&ask->credential, ask->generation, ask->policy->upstream, &ask->call,
+			 &ask->call_headers);
+}
+
+void ask_start(struct generation *generation, struct ask *ask)
+{
+	ask->generation = generation;
+	buf_init(&ask->body, ASK_ANSWER_MAX);
+	put(ask);
 }
 
 void ask_break_off(struct ask *ask)
@@ -207,6 +230,6 @@ void ask_fini(struct ask *ask)
 {
 	if (ask->call.client)
 		call_fini(&ask->call);
-	buf_fini(&ask->call_headers);
+	buf_fini_wiped(&ask->call_headers);
 	buf_fini(&ask->body);
 }

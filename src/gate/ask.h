@@ -2,16 +2,17 @@
  * Asking a service whether something is there: for probes and for look-ups.
  *
  * A GET with the caller's own credentials (the lines of the kept request, without what belongs to
- * its body, its conditions and its token), read up to ASK_ANSWER_MAX, judged by core/inquiry.h.
- * Asking changes nothing and may be done as often as one likes.
+ * its body, its conditions and its token), or with the gate's own for that service, read up to
+ * ASK_ANSWER_MAX, judged by core/inquiry.h. Asking changes nothing and may be done as often as one
+ * likes.
  */
 #ifndef GATE_ASK_H
 #define GATE_ASK_H
 
 #include "core/inquiry.h"
 #include "core/response.h"
+#include "gate/credential.h"
 #include "gate/policy.h"
-#include "net/client.h"
 #include "store/store.h"
 
 enum { ASK_ANSWER_MAX = 1024 * 1024 };
@@ -40,11 +41,15 @@ struct ask {
 
 	/* its own */
 	bool is_broken_off;
+	bool is_asked_again; /* with a new access token: once */
+	struct generation *generation;
+	struct credential_use credential;
 	struct call call;
 	struct buf call_headers, body;
 };
 
-void ask_start(struct client *client, struct ask *ask);
+/* To the upstream of its policy; `generation` is held by the owner until `done`. */
+void ask_start(struct generation *generation, struct ask *ask);
 
 /* Nobody wants to know any more: `done` comes soon, in doubt unless the answer was there already.
  */

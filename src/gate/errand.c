@@ -150,8 +150,7 @@ static void look_up(struct errand *errand)
 		.owner = errand,
 		.done = looked_up,
 	};
-	background_ask(background_of(errand), errand->generation->clients[errand->policy.upstream],
-		       &errand->ask);
+	background_ask(background_of(errand), errand->generation, &errand->ask);
 }
 
 /* The sending. */
@@ -181,6 +180,10 @@ static void forwarded(struct forward *forward)
 	errand->is_forwarded = true;
 	errand->upstream_us = forward->call.duration_us;
 	histogram_add(&background_of(errand)->metrics.upstream, errand->upstream_us);
+	if (forward->credential.is_unset && !errand->is_resend) {
+		put_back(errand, now_ms(errand) + PLAN_UNSET_MS, forward->reason);
+		return;
+	}
 	if (errand->is_resend)
 		event = plan_resent(&errand->policy, event, forward->status);
 	switch (event) {
@@ -217,7 +220,7 @@ static void send_it(struct errand *errand)
 		.owner = errand,
 		.done = forwarded,
 	};
-	forward_start(errand->generation->clients[errand->policy.upstream], &errand->forward);
+	forward_start(errand->generation, &errand->forward);
 }
 
 /* Settling. */

@@ -2,10 +2,10 @@
  * One forwarding, from the request's lines to the event that it is for its operation.
  *
  * What each sending adds is added here and nowhere else: the downstream key, derived from the
- * operation, and the fencing number of its lock. The caller's own lines of those names are taken
- * out, so that the service never sees two. What the answer means is decided here too, once it is
- * whole: by its status, and where the action says so by what is in it. An answer that was not
- * collected says no more than its status.
+ * operation, the fencing number of its lock, and the gate's own credential. The caller's own lines
+ * of those names are taken out, so that the service never sees two. What the answer means is
+ * decided here too, once it is whole: by its status, and where the action says so by what is in it.
+ * An answer that was not collected says no more than its status.
  */
 #include "gate/forward.h"
 
@@ -131,6 +131,7 @@ static void call_done(struct call *call, enum sending sending)
 {
 	struct forward *forward = call->owner;
 
+	credential_end(&forward->credential);
 	forward->sending = sending;
 	forward->status = call->answer.status;
 	forward->event =
@@ -168,6 +169,7 @@ static void write_lines(struct forward *forward, const char *key)
 	while (http_next_line(&lines, &field)) {
 		if ((rule->header.len && text_names_header(field.name, rule->header)) ||
 		    (fencing.len && text_names_header(field.name, fencing)) ||
+		    credential_replaces(policy_upstream(forward->policy), field.name) ||
 		    (rule->field.len && is_digest(field.name)))
 			continue;
 		http_write_field(out, field.name, field.value);
@@ -192,7 +194,7 @@ static bool write_body(struct forward *forward, const char *key, struct str *out
 	return true;
 }
 
-void forward_start(struct client *client, struct forward *forward)
+void forward_start(struct generation *generation, struct forward *forward)
 {
 	char key[DOWNSTREAM_KEY_TEXT + 1] = "";
 	struct str body;
@@ -214,15 +216,14 @@ void forward_start(struct client *client, struct forward *forward)
 		.owner = forward,
 		.method = forward->method,
 		.target = forward->target,
-		.headers = buf_str(&forward->call_headers),
 		.body = body,
 		.has_body = forward->has_body,
 		.has_total_timeout = true,
 		.timeout_ms = forward->policy->timeout_ms,
-		.is_spoiled = forward->are_headers_spoiled || forward->call_headers.is_spoiled ||
-			      !has_place,
+		.is_spoiled = forward->are_headers_spoiled || !has_place,
 	};
-	call_start(client, &forward->call);
+	credential_start(&forward->credential, generation, forward->policy->upstream,
+			 &forward->call, &forward->call_headers);
 }
 
 static struct store_answer answer_of(const struct forward *forward)
@@ -265,7 +266,7 @@ void forward_fini(struct forward *forward)
 {
 	if (forward->call.client)
 		call_fini(&forward->call);
-	buf_fini(&forward->call_headers);
+	buf_fini_wiped(&forward->call_headers);
 	buf_fini(&forward->call_body);
 	buf_fini(&forward->answer_headers);
 	buf_fini(&forward->first_headers);

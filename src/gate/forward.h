@@ -14,8 +14,8 @@
 #define GATE_FORWARD_H
 
 #include "core/response.h"
+#include "gate/credential.h"
 #include "gate/policy.h"
-#include "net/client.h"
 #include "store/store.h"
 
 struct forward {
@@ -38,6 +38,7 @@ struct forward {
 
 	/* out: once the head is here; `event` is final only once it is done */
 	struct call call;
+	struct credential_use credential;
 	enum operation_event event;
 	struct buf answer_headers; /* end-to-end lines, as they are kept */
 	struct buf first_headers;  /* those that only the first caller gets */
@@ -57,7 +58,8 @@ struct forward {
 	struct buf call_headers, call_body; /* its own */
 };
 
-void forward_start(struct client *client, struct forward *forward);
+/* To the upstream of its policy, with the credential that the gate has for it. */
+void forward_start(struct generation *generation, struct forward *forward);
 
 /*
  * Fill a settle command from it: event, answer, reference, resource, reason, opens, retentions. The

@@ -6,7 +6,10 @@
  */
 #include "gate/headers.h"
 
+#include "gate/caller.h"
+
 #include "core/text.h"
+#include "gate/credential.h"
 #include "http/answer.h"
 
 enum { REQUEST_ID_LONGEST = 128 };
@@ -94,7 +97,8 @@ static void forwarded(const struct exchange *exchange, const struct settings *se
 }
 
 void headers_to_upstream(const struct exchange *exchange, const struct settings *settings,
-			 struct str request_id, bool asks_identity, struct buf *out)
+			 const struct settings_upstream *upstream, struct str request_id,
+			 bool asks_identity, struct buf *out)
 {
 	const struct http_request *request = &exchange->request;
 
@@ -102,6 +106,8 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 		const struct http_field *field = &request->fields[i];
 
 		if (!is_rewritten(field->name, asks_identity) &&
+		    !credential_replaces(upstream, field->name) &&
+		    !caller_is_own_credential(settings, field) &&
 		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
 			http_write_field(out, field->name, field->value);
 	}

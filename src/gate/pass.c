@@ -9,6 +9,8 @@
  */
 #include "gate/pass.h"
 
+#include "gate/caller.h"
+#include "gate/credential.h"
 #include "gate/headers.h"
 #include "gate/policy.h"
 #include "gate/problem.h"
@@ -27,6 +29,7 @@ struct pass {
 	struct exchange *exchange;
 	struct str request_id;
 	struct call call;
+	struct credential_use credential;
 	struct buf call_headers;
 	struct buf upload;
 	bool is_upload_over, is_upload_broken, is_full, is_call_open, is_finished;
@@ -60,7 +63,7 @@ static void end_if_over(struct pass *pass)
 		metrics_add(&metrics->passed_broken, 1);
 	log_pass(pass);
 	call_fini(&pass->call);
-	buf_fini(&pass->call_headers);
+	buf_fini_wiped(&pass->call_headers);
 	buf_fini(&pass->upload);
 	exchange_release(pass->exchange);
 	generation_drop(generation);
@@ -200,6 +203,7 @@ static void call_done(struct call *call, enum sending sending)
 	struct pass *pass = call->owner;
 	struct exchange *exchange = pass->exchange;
 
+	credential_end(&pass->credential);
 	pass->is_call_open = false;
 	if (exchange->is_ended)
 		end_if_over(pass);
@@ -244,27 +248,53 @@ static bool overrides_method(const struct pass *pass)
 	return false;
 }
 
+static bool is_safe(struct str method)
+{
+	return str_equal(method, STR("GET")) || str_equal(method, STR("HEAD")) ||
+	       str_equal(method, STR("OPTIONS"));
+}
+
+/*
+ * False: its caller is not let in, and has been told so. Patterns of actions limit writes; what
+ * only reads is let through.
+ */
+static bool is_let_in(struct pass *pass, const struct action *action)
+{
+	bool is_read = !action && is_safe(pass->exchange->request.method);
+	struct caller caller;
+	struct problem_facts refusal;
+	enum problem problem = caller_identify(pass->worker, pass->exchange, &caller, &refusal);
+
+	if (problem == PROBLEM_NONE && is_read)
+		caller.action_count = 0;
+	if (problem == PROBLEM_NONE)
+		problem = caller_permit(&caller, action ? action->name : STR(""), &refusal);
+	if (problem == PROBLEM_NONE)
+		return true;
+	problem_answer(pass->exchange, &refusal, STR(""), &pass->worker->metrics);
+	return false;
+}
+
 static void start_call(struct pass *pass)
 {
 	struct exchange *exchange = pass->exchange;
 	const struct http_request *request = &exchange->request;
 
-	headers_to_upstream(exchange, pass->generation->settings, pass->request_id, false,
-			    &pass->call_headers);
+	headers_to_upstream(exchange, pass->generation->settings, policy_upstream(&pass->policy),
+			    pass->request_id, false, &pass->call_headers);
 	pass->call = (struct call){
 		.events = &call_events,
 		.owner = pass,
 		.method = request->method,
 		.target = request->target,
-		.headers = buf_str(&pass->call_headers),
 		.has_body = request->framing == HTTP_LENGTH,
 		.is_streamed = exchange_has_body(exchange),
 		.body_length = request->framing == HTTP_LENGTH ? (int64_t)request->length : -1,
-		.is_spoiled = pass->call_headers.is_spoiled,
 		.timeout_ms = pass->policy.timeout_ms,
 	};
 	pass->is_call_open = true;
-	call_start(pass->generation->clients[pass->policy.upstream], &pass->call);
+	credential_start(&pass->credential, pass->generation, pass->policy.upstream, &pass->call,
+			 &pass->call_headers);
 	if (pass->call.is_streamed)
 		exchange_stream(exchange);
 }
@@ -287,6 +317,8 @@ void pass_begin(struct worker *worker, struct exchange *exchange, const struct a
 	exchange->owner = pass;
 	exchange->events = &exchange_events;
 	pass->request_id = headers_request_id(exchange, worker->gate->env, &exchange->mem);
+	if (!is_let_in(pass, action))
+		return;
 	if (overrides_method(pass))
 		answer_problem(pass, PROBLEM_METHOD_OVERRIDE, NULL);
 	else

@@ -15,6 +15,7 @@ enum {
 	PLAN_RESEND_MS = 5000,		       /* the first pause, where no probe says another */
 	PLAN_GIVE_UP_MS = 24 * 60 * 60 * 1000, /* and after that it is a person's */
 	PLAN_STRANDED_MS = 10 * 60 * 1000,     /* until the configuration is looked at again */
+	PLAN_UNSET_MS = 5000, /* until the service's credential is looked for again */
 };
 
 /* One operation and what is in force for it. All borrowed. */

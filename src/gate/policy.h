@@ -30,6 +30,12 @@ enum problem policy_find(const struct settings *settings, struct exchange *excha
 
 struct policy policy_of(const struct settings *settings, const struct action *action);
 
+/* The upstream that its requests go to. */
+static inline const struct settings_upstream *policy_upstream(const struct policy *policy)
+{
+	return &policy->settings->upstreams[policy->upstream];
+}
+
 /* Does the action find its token in the body? */
 bool policy_token_in_body(const struct policy *policy);
 

@@ -206,8 +206,7 @@ static void ask_it(struct trial *trial)
 		.owner = trial,
 		.done = asked,
 	};
-	background_ask(trial->background, trial->generation->clients[trial->policy.upstream],
-		       &trial->ask);
+	background_ask(trial->background, trial->generation, &trial->ask);
 }
 
 /* Deciding. */

@@ -47,7 +47,7 @@ enum step step_lookup_start(struct request *request)
 		.owner = request,
 		.done = answered,
 	};
-	ask_start(request->generation->clients[request->policy.upstream], &request->ask);
+	ask_start(request->generation, &request->ask);
 	return FLOW_WAITS;
 }
 

@@ -16,8 +16,8 @@ const struct buf *request_lines(struct request *request)
 	if (lines->max)
 		return lines;
 	buf_init(lines, REQUEST_LINES_MAX);
-	headers_to_upstream(request->exchange, request->generation->settings, request->request_id,
-			    true, lines);
+	headers_to_upstream(request->exchange, request->generation->settings,
+			    policy_upstream(&request->policy), request->request_id, true, lines);
 	return lines;
 }
 
@@ -77,7 +77,7 @@ enum step step_send_start(struct request *request)
 		.done = forwarded,
 		.overflow = overflow,
 	};
-	forward_start(request->generation->clients[request->policy.upstream], &request->forward);
+	forward_start(request->generation, &request->forward);
 	request->is_call_open = true;
 	return FLOW_WAITS;
 }
@@ -88,6 +88,7 @@ enum step step_send_finish(struct request *request)
 	if (request->is_call_open)
 		return STEP_PIPE;
 	request->is_piped = false;
+	request->is_untried = request->forward.credential.is_unset;
 	request->status = request->forward.status;
 	return STEP_SETTLE;
 }

@@ -48,6 +48,8 @@ static const char *why_failed(const struct call *call)
 {
 	if (call->is_ending)
 		return "cancelled";
+	if (call->why_not && (call->is_spoiled || call->is_held))
+		return call->why_not;
 	if (call->is_timed_out)
 		return "no connection to the service became free in time";
 	return "the call could not be started";
@@ -208,6 +210,18 @@ static void waited_too_long(struct loop_timer *timer)
 	fail_soon(call);
 }
 
+static void launch_in_turn(struct call *call)
+{
+	struct client *client = call->client;
+
+	if (client->under_way < client->settings.max_connections) {
+		launch(call);
+		return;
+	}
+	list_append(&client->waiting, &call->link);
+	loop_timer_start(client->loop, &call->patience, call_timeout_ms(call));
+}
+
 void call_start(struct client *client, struct call *call)
 {
 	call->client = client;
@@ -221,12 +235,32 @@ void call_start(struct client *client, struct call *call)
 		fail_soon(call);
 		return;
 	}
-	if (client->under_way < client->settings.max_connections) {
-		launch(call);
+	if (call->is_held) {
+		list_append(&client->held, &call->link);
+		loop_timer_start(client->loop, &call->patience, call_timeout_ms(call));
 		return;
 	}
-	list_append(&client->waiting, &call->link);
-	loop_timer_start(client->loop, &call->patience, call_timeout_ms(call));
+	launch_in_turn(call);
+}
+
+void call_release(struct call *call)
+{
+	if (!call->is_held || call->is_ending || call->is_timed_out)
+		return;
+	call->is_held = false;
+	loop_timer_cancel(&call->patience);
+	list_remove(&call->link);
+	launch_in_turn(call);
+}
+
+void call_refuse(struct call *call, const char *why_not)
+{
+	if (!call->is_held || call->is_ending || call->is_timed_out)
+		return;
+	call->is_spoiled = true;
+	call->why_not = why_not;
+	loop_timer_cancel(&call->patience);
+	fail_soon(call);
 }
 
 /* Pausing is undone for both directions: the one that still has nothing pauses again. */
@@ -310,6 +344,7 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 	list_init(&client->calls);
 	list_init(&client->failed);
 	list_init(&client->waiting);
+	list_init(&client->held);
 	loop_task_init(&client->reap, reap_calls);
 	loop_task_init(&client->fail, tell_failed);
 	client_watch_init(client);
@@ -321,6 +356,8 @@ int client_new(struct loop *loop, const struct client_settings *settings, struct
 void client_give_up(struct client *client)
 {
 	client->has_given_up = true;
+	while (!list_is_empty(&client->held))
+		call_cancel(list_entry(client->held.next, struct call, link));
 	while (!list_is_empty(&client->waiting)) /* first: an end makes room for them */
 		call_cancel(list_entry(client->waiting.next, struct call, link));
 	while (!list_is_empty(&client->calls))
@@ -335,7 +372,7 @@ static void timer_closed(uv_handle_t *timer)
 static bool has_calls(const struct client *client)
 {
 	return !list_is_empty(&client->calls) || !list_is_empty(&client->failed) ||
-	       !list_is_empty(&client->waiting);
+	       !list_is_empty(&client->waiting) || !list_is_empty(&client->held);
 }
 
 void client_release(struct client *client)

@@ -66,6 +66,8 @@ struct call {
 	int64_t timeout_ms;	/* its own; 0: the client's */
 	bool has_total_timeout; /* timeout_ms is for the call as a whole, not for each silence */
 	bool is_spoiled;	/* it could not be put together: it ends as one that never left */
+	bool is_held;		/* something is missing yet: it waits for call_release() */
+	const char *why_not;	/* the reason of one that was spoiled, or held too long; or NULL */
 
 	/* for the caller to read */
 	struct http_answer answer; /* its head */
@@ -105,6 +107,15 @@ void client_release(struct client *client);
 
 /* Start. `done` comes exactly once, never inside this call. */
 void call_start(struct client *client, struct call *call);
+
+/*
+ * A held call has all it needs now: its fields may have been filled until here. Refuse: it never
+ * will, and ends as one that never left, for that reason (a text as long-lived as the call's
+ * owner). A call that is not held any more, or has been cancelled, stays as it is. `done` comes
+ * later.
+ */
+void call_release(struct call *call);
+void call_refuse(struct call *call, const char *why_not);
 
 /* Go on after a pause of either direction. */
 void call_resume(struct call *call);

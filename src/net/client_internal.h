@@ -20,7 +20,8 @@ struct client {
 	char *url, *ca_file;
 	CURLM *multi;
 
-	/* calls: each is in one of three lists */
+	/* calls: each is in one of four lists */
+	struct list held;      /* until somebody releases them */
 	struct list waiting;   /* for a connection, oldest first */
 	struct list calls;     /* libcurl has them */
 	struct list failed;    /* cancelled, or never begun: not told yet */

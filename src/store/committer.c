@@ -121,6 +121,7 @@ void store_submit(struct store *store, struct store_command *command)
 	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
 	command->record = NULL;
+	command->question = NULL;
 	pthread_mutex_lock(&store->lock);
 	require(!store->is_closing);
 	if (store->queue.count < STORE_QUEUE_MAX)
@@ -174,6 +175,7 @@ static void pack_attempt(char **at, const struct store_attempt *attempt,
 {
 	*out_copy = *attempt;
 	out_copy->agent = pack(at, attempt->agent);
+	out_copy->credential = pack(at, attempt->credential);
 	out_copy->task = pack(at, attempt->task);
 	out_copy->step = pack(at, attempt->step);
 	out_copy->request_id = pack(at, attempt->request_id);
@@ -196,10 +198,10 @@ static void submit_copy(struct store *store, enum store_kind kind,
 			const struct store_operation *operation,
 			const struct store_attempt *attempt)
 {
-	size_t text = attempt->agent.len + attempt->task.len + attempt->step.len +
-		      attempt->request_id.len + attempt->note.len + operation->account.len +
-		      operation->token.len + operation->action.len + operation->method.len +
-		      operation->path.len;
+	size_t text = attempt->agent.len + attempt->credential.len + attempt->task.len +
+		      attempt->step.len + attempt->request_id.len + attempt->note.len +
+		      operation->account.len + operation->token.len + operation->action.len +
+		      operation->method.len + operation->path.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 
@@ -224,6 +226,37 @@ void store_tell(struct store *store, const struct store_operation *operation,
 		const struct store_attempt *attempt)
 {
 	submit_copy(store, STORE_TELL, operation, attempt);
+}
+
+/* `from` with its NUL. */
+static const char *pack_text(char **at, const char *from)
+{
+	char *copy = *at;
+
+	memcpy(copy, from, strlen(from) + 1);
+	*at += strlen(from) + 1;
+	return copy;
+}
+
+void store_tell_administration(struct store *store,
+			       const struct store_administration *administration)
+{
+	const struct store_administration *from = administration;
+	size_t text = strlen(from->event) + 1 + from->subject.len + from->account.len +
+		      from->by.len + from->why.len;
+	struct store_command *command = calloc(1, sizeof(*command) + text);
+	char *at;
+
+	if (!command)
+		return;
+	at = (char *)(command + 1);
+	command->kind = STORE_TELL;
+	command->administration.event = pack_text(&at, from->event);
+	command->administration.subject = pack(&at, from->subject);
+	command->administration.account = pack(&at, from->account);
+	command->administration.by = pack(&at, from->by);
+	command->administration.why = pack(&at, from->why);
+	store_submit(store, command);
 }
 
 void store_amend(struct store *store, const struct store_amendment *amendment)
@@ -492,14 +525,29 @@ static bool keeps_result(const struct store_command *command)
 static void forget_result(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->errand_count = 0;
 	command->fence = 0;
 	command->makes_due = false;
 }
 
+/* Is there something new to see? What the gate looks after by itself mostly finds nothing to do. */
+static bool may_have_changed(const struct store_command *command)
+{
+	switch (command->kind) {
+	case STORE_PURGE:
+		return command->purged != 0;
+	case STORE_TAKE:
+	case STORE_DUE:
+		return command->errand_count != 0 || command->cancelled_count != 0;
+	default:
+		return true;
+	}
+}
+
 static void settle_results(struct store *store, struct chain *changes, int r)
 {
-	uint64_t purged = 0, tombstones = 0;
+	uint64_t purged = 0, tombstones = 0, changed = 0;
 	struct store_command *command;
 
 	while ((command = chain_take(changes))) {
@@ -512,11 +560,13 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 			purged += command->purged;
 			tombstones += command->tombstones;
 		}
+		changed += r >= 0 && may_have_changed(command);
 		answer(store, command);
 	}
-	if (!purged && !tombstones)
+	if (!purged && !tombstones && !changed)
 		return;
 	pthread_mutex_lock(&store->lock);
+	store->stats.changes += changed;
 	store->stats.purged += purged;
 	store->stats.tombstones_dropped += tombstones;
 	pthread_mutex_unlock(&store->lock);
@@ -545,6 +595,8 @@ static void answer(struct store *store, struct store_command *command)
 	}
 	if (command->record)
 		command->operation = *command->record;
+	if (command->question)
+		command->approval = *command->question;
 	newest = atomic_load_explicit(&home->answered, memory_order_relaxed);
 	do
 		command->next = newest;

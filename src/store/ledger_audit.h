@@ -89,9 +89,12 @@ struct ledger_said {
 	enum operation_state from;		 /* 0: it was not there, or has not moved */
 	bool has_moved;
 	bool has_end; /* its reference, resource, reason and decided_by are of this change */
-	const struct store_attempt *attempt; /* NULL: none */
-	uint32_t attempt_number;	     /* 0: none */
-	const struct store_answer *answer;   /* NULL, or status 0: none */
+	const struct store_attempt *attempt;		   /* NULL: none */
+	uint32_t attempt_number;			   /* 0: none */
+	const struct store_answer *answer;		   /* NULL, or status 0: none */
+	const struct store_approval *approval;		   /* NULL: not of one */
+	const struct store_consent *consent;		   /* NULL: nobody answered */
+	const struct store_administration *administration; /* then nothing else but the type */
 };
 
 /* Append an entry. 0, or a failure that ends the transaction. */
@@ -115,8 +118,15 @@ int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
 int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
 int ledger_say_released(struct ledger *ledger, const struct store_command *command,
 			const struct store_operation *record);
+/* A question that is asked (stand waits, and `answer` NULL), answered, or over. */
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
+/* Nothing where it has no event. */
+int ledger_say_administration(struct ledger *ledger,
+			      const struct store_administration *administration);
 /* What was running when the last owner stopped: one entry an operation. */
 int ledger_say_lost(struct ledger *ledger, const char *reason);
 

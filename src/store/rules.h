@@ -133,4 +133,7 @@ int record_postpone(struct store_operation *record, const struct store_command *
  * Nothing wanted is true of any. */
 bool is_referred_to(const struct operation_id *id, struct str reference, struct str wanted);
 
+/* Has it a name, and are name and value no longer than they may be? */
+bool document_fits(const struct store_document *document);
+
 #endif

@@ -18,6 +18,7 @@
 enum {
 	HELD_POLL_US = 500,
 	LOCK_TEXTS_MAX = 64 * 1024 * 1024,
+	DOCUMENT_TEXTS_MAX = 256 * 1024 * 1024, /* also of those that have been replaced */
 };
 
 static bool memory_look(struct engine *engine, struct store_command *command);
@@ -58,6 +59,7 @@ int store_open_memory(struct store_mem_script *script, const struct env *env, st
 	memory->env = env;
 	memory->script = script;
 	arena_init(&memory->lock_texts, LOCK_TEXTS_MAX);
+	arena_init(&memory->document_texts, DOCUMENT_TEXTS_MAX);
 	return committer_start(&memory->engine, env, log, out_store);
 }
 
@@ -72,6 +74,7 @@ static void memory_close(struct engine *engine)
 
 	mem_free_rows(memory);
 	arena_fini(&memory->lock_texts);
+	arena_fini(&memory->document_texts);
 	free(memory);
 }
 
@@ -79,6 +82,7 @@ static void memory_close(struct engine *engine)
 static void clear_results(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->did_pick_up = false;
 	command->fence = 0;
 	command->makes_due = false;
@@ -102,6 +106,19 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_LOCKS:
 		command->result = mem_locks(memory, command);
+		break;
+	case STORE_APPROVALS:
+		command->result = mem_approvals(memory, command);
+		break;
+	case STORE_NOTICES:
+		command->result = mem_notices(memory, command);
+		break;
+	case STORE_LAPSE:
+		changes = mem_has_lapsed(memory, command);
+		command->result = 0;
+		break;
+	case STORE_KEPT:
+		command->result = mem_kept(memory, command);
 		break;
 	case STORE_COUNT_STATES:
 		memory_count(engine, command->counts);
@@ -167,11 +184,24 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return mem_note(memory, command);
 	case STORE_TELL: /* it keeps no log */
 		return 0;
+	case STORE_KEEP:
+		return mem_keep(memory, command);
+	case STORE_DROP:
+		return mem_drop(memory, command);
 	case STORE_ROTATE:
 	case STORE_ERASE:
 		return STORE_ABSENT;
 	case STORE_AMEND:
 		return mem_amend(memory, command);
+	case STORE_APPROVE:
+	case STORE_DENY:
+		return mem_answer(memory, command);
+	case STORE_ASK_AGAIN:
+		return mem_ask_again(memory, command);
+	case STORE_LAPSE:
+		return mem_lapse(memory, command);
+	case STORE_NOTICED:
+		return mem_noticed(memory, command);
 	case STORE_PURGE:
 		return mem_purge(memory, command);
 	default:
@@ -187,9 +217,9 @@ static int memory_apply(struct engine *engine, struct store_command *command)
 
 	clear_results(command);
 	r = carry_out(memory, command);
-	if (r != 0)
+	if (r != 0 && r != STORE_LAPSED)
 		mem_back_to(memory, &before);
-	if (r < 0 && r != FAIL_MEMORY)
+	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;
 	command->result = r;
 	return 0;

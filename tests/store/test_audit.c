@@ -62,6 +62,8 @@ static void read_log(void)
 	struct verify_order order = {.on_entry = collect};
 	struct note_verifier verifier;
 	char path[128], why[256], vkey[NOTE_KEY_MAX] = "";
+	static const struct vault_master own;
+	struct vault *vault = NULL;
 	struct log_folder folder;
 	FILE *file;
 
@@ -73,7 +75,9 @@ static void read_log(void)
 	vkey[strcspn(vkey, "\n")] = '\0';
 	assert_true(note_verifier_read(str_from(vkey), &verifier));
 	snprintf(path, sizeof(path), "%s/keys", directory);
-	assert_int_equal(audit_data_key_read(path, 0, &told.key, why, sizeof(why)), 0);
+	assert_int_equal(vault_open(path, &own, &env_machine, &vault, why, sizeof(why)), 0);
+	assert_int_equal(audit_data_key_read(path, vault, 0, &told.key, why, sizeof(why)), 0);
+	vault_close(vault);
 	snprintf(path, sizeof(path), "%s/audit", directory);
 	assert_int_equal(log_folder_open(&folder, path), 0);
 	told.count = 0;
@@ -198,6 +202,47 @@ static void refusal_is_told_though_it_leaves_nothing(void **state)
 	assert_told(0, ENTRY_REPLAY,
 		    "{\"events\":[\"refused\"],\"account\":\"acme\",\"token\":\"t9\"");
 	assert_told(0, ENTRY_REPLAY, "\"outcome\":\"locked\"");
+}
+
+static void administration_is_told_with_its_document(void **state)
+{
+	struct store_command *keep;
+
+	open_world();
+	keep = world_command(&world, STORE_KEEP);
+	keep->document =
+		(struct store_document){DOCUMENT_SECRET, STR("pay_key"), STR("hunter2"), 0};
+	keep->administration = (struct store_administration){
+		"secret_set", STR("pay_key"), STR("acme"), STR("key_1"), STR("it was old")};
+	assert_int_equal(world_do(&world, keep), 0);
+	keep->administration.event = NULL; /* nothing that is to be told */
+	assert_int_equal(world_do(&world, keep), 0);
+	keep->kind = STORE_DROP;
+	keep->administration.event = "secret_removed";
+	assert_int_equal(world_do(&world, keep), 0);
+	assert_int_equal(world_do(&world, keep), STORE_ABSENT);
+	close_and_read(2);
+	assert_told(0, ENTRY_ADMINISTRATION,
+		    "{\"events\":[\"secret_set\"],\"subject\":\"pay_key\",\"account\":\"acme\","
+		    "\"by\":\"key_1\",\"reason\":\"it was old\"}");
+	assert_told(1, ENTRY_ADMINISTRATION, "\"secret_removed\"");
+	assert_null(strstr(told.texts[0], "hunter2"));
+}
+
+static void administration_without_a_document_is_told(void **state)
+{
+	char subject[] = "key_2";
+	struct store_administration failed = {.event = "authentication_failed",
+					      .subject = str_from(subject),
+					      .by = STR("192.0.2.1")};
+
+	open_world();
+	store_tell_administration(world.store, &failed);
+	memset(subject, 'x', sizeof(subject) - 1); /* it was copied */
+	close_and_read(1);
+	assert_told(0, ENTRY_ADMINISTRATION,
+		    "{\"events\":[\"authentication_failed\"],\"subject\":\"key_2\","
+		    "\"by\":\"192.0.2.1\"}");
 }
 
 static void resolution_says_who_and_why(void **state)
@@ -394,7 +439,7 @@ static void keys_are_their_owners_alone(void **state)
 		snprintf(path, sizeof(path), "%s/keys/%s", directory, names[i]);
 		assert_int_equal(stat(path, &facts), 0);
 		assert_int_equal(facts.st_mode & 0777, 0600);
-		assert_int_equal(facts.st_size, 32);
+		assert_int_equal(facts.st_size, 32 + VAULT_OVERHEAD); /* sealed */
 	}
 	chmod(path, 0640);
 	assert_refused("chmod 600");
@@ -543,6 +588,8 @@ int main(void)
 		ROW(bodies_and_headers_are_not_told),
 		ROW(note_has_an_entry_of_its_own),
 		ROW(refusal_is_told_though_it_leaves_nothing),
+		ROW(administration_is_told_with_its_document),
+		ROW(administration_without_a_document_is_told),
 		ROW(resolution_says_who_and_why),
 		ROW(what_was_lost_sight_of_is_told_at_the_next_start),
 		ROW(take_and_forced_release_are_told),

@@ -22,9 +22,9 @@ def complete(*words, cwd=None):
 
 class Completion(unittest.TestCase):
     def test_commands(self):
-        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'audit', 'config', 'help',
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'secret', 'audit', 'config', 'help',
                                         '--version', '--help'])
-        self.assertEqual(complete('s'), ['serve', 'sandbox'])
+        self.assertEqual(complete('s'), ['serve', 'sandbox', 'secret'])
         self.assertEqual(complete('--v'), ['--version'])
 
     def test_sub_commands_and_their_options(self):
@@ -32,13 +32,15 @@ class Completion(unittest.TestCase):
                                               'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
-        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'audit', 'config'])
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'secret', 'audit', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
         self.assertEqual(complete('help', 'op', 're'), ['resolve', 'release'])
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
-        self.assertEqual(complete('audit', ''), ['verify'])
+        self.assertEqual(complete('audit', ''), ['show', 'export', 'verify'])
+        self.assertEqual(complete('secret', ''), ['set', 'list', 'rm'])
+        self.assertEqual(complete('secret', 'set', 'a', '--d'), ['--data'])
         self.assertEqual(complete('audit', 'verify', '--vkey', 'k', '--s'), ['--since'])
         self.assertEqual(complete('config', 'schema', ''), ['--help'])
         self.assertEqual(complete('help', 'serve', ''), [])

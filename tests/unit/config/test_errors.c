@@ -66,9 +66,6 @@ static const struct {
 	{"log: {requests: true, requests: true}", {1, 23, "second time", NULL}},
 	/* not in this build */
 	{"mcp_servers: {}", {1, 1, "not in this build", NULL}},
-	{"accounts: {from: key}", {1, 18, "`key` is not in this build", "write credential"}},
-	{"accounts: {from: jwt}", {1, 18, "`jwt` is not in this build", NULL}},
-	{"accounts: {from: header}", {1, 18, "`header` is not in this build", NULL}},
 	{"accounts: {from: cookie}", {1, 18, "`cookie`, which is none of its words", NULL}},
 	{"store: postgresql://me:hidden@h/d", {1, 8, "`postgresql://` is not in this", NULL}},
 	{"store: mysql", {1, 8, "`mysql`, which is none of its words", "write sqlite"}},
@@ -141,6 +138,39 @@ static const struct {
 	{"upstreams: {b: {url: https://a, verify: false, ca_file: c}}",
 	 {1, 57, "no use while verify is false", NULL}},
 	{"upstreams: {b: {url: http://localhost:8080}}", {1, 22, "own data listener", NULL}},
+	/* credentials */
+	{"upstreams: {b: {url: http://a, credential: a b}}",
+	 {1, 44, "not the name of a secret", "secret set NAME"}},
+	{"upstreams: {b: {url: http://a, credential: [a]}}",
+	 {1, 44, "is a list where the name of a secret", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {as: bearer}}}",
+	 {1, 44, "credential has no secret", "secret set NAME"}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: header}}}",
+	 {1, 60, "needs credential.header", "X-Api-Key"}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, header: X-K}}}",
+	 {1, 64, "no use without as: header", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: cookie}}}",
+	 {1, 60, "none of its words", "bearer | basic | header"}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: header, header: Host}}}",
+	 {1, 76, "means something else already", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, oauth2: {client_id: c}}}}",
+	 {1, 64, "has no token_url", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, oauth2: {token_url: https://t}}}}",
+	 {1, 64, "has no client_id", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, oauth2: {token_url: http://t, "
+	 "client_id: c}}}}",
+	 {1, 76, "without TLS", "https://"}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: basic, oauth2: {token_url: "
+	 "https://t, client_id: c}}}}",
+	 {1, 60, "cannot be with oauth2", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, oauth2: b}}}",
+	 {1, 64, "credential.oauth2 is not a mapping", "token_url"}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: header, header: x_k}, "
+	 "downstream_key: X-K}}",
+	 {1, 76, "same header as downstream_key", NULL}},
+	{"upstreams: {b: {url: http://a, credential: {secret: a, as: header, header: "
+	 "Idempotency-Key}}}",
+	 {1, 76, "same header as tokens.header", NULL}},
 	/* YAML itself */
 	{"data: a\n---\ndata: b", {2, 1, "a second document", NULL}},
 	{"data: &a b", {1, 7, "anchors", NULL}},
@@ -160,6 +190,40 @@ static const struct {
 	 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 	 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 	 {1, 69, "nested too deeply", NULL}},
+
+	/* accounts */
+	{"accounts: {from: jwt, jwt: {jwks: https://id.test/keys, audience: a, account_claim: b}}",
+	 {1, 28, "accounts.from is jwt, and accounts.jwt.issuer is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {jwks: https://id.test/keys, issuer: i, account_claim: b}}",
+	 {1, 28, "accounts.jwt.audience is missing", "add it"}},
+	{"accounts:\n  from: jwt\n  jwt:\n    jwks: https://id.test/k\n    issuer: i\n    "
+	 "audience: "
+	 "a",
+	 {4, 5, "accounts.jwt.account_claim is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {issuer: i, audience: a, account_claim: b}}",
+	 {1, 28, "accounts.jwt.jwks is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {jwks: http://id.test/k, issuer: i, audience: a, "
+	 "account_claim: b}}",
+	 {1, 35, "from another machine without TLS", "https://"}},
+	{"accounts: {from: jwt, jwt: {jwks: \"https://id.test/a b\", issuer: i, audience: a, "
+	 "account_claim: b}}",
+	 {1, 35, "no URL has", "https://"}},
+	{"accounts: {jwt: {issuer: i}}",
+	 {1, 26, "accounts.jwt.issuer has no use while accounts.from is credential", "remove it"}},
+	{"accounts: {from: header, header: {trusted: [10.0.0.0/8]}}",
+	 {1, 34, "accounts.header.account is missing", "add it"}},
+	{"accounts: {from: header, header: {account: X-Account}}",
+	 {1, 34, "accounts.header.trusted is missing", "add it"}},
+	{"accounts: {from: header, header: {account: X-Account, trusted: []}}",
+	 {1, 64, "nobody is let in", "127.0.0.1"}},
+	{"accounts: {from: header, header: {account: X-Who, agent: x-who, trusted: [10.0.0.1]}}",
+	 {1, 58, "is the header of the account", "another header"}},
+	{"accounts: {header: {account: X-Account}}",
+	 {1, 30, "accounts.header.account has no use", "accounts.from"}},
+	{"auth: {check: {get: v1/me}}", {1, 21, "auth.check.get is no path", "/v1/me"}},
+	{"upstreams: {default: {url: http://127.0.0.1:1, auth_check: me}}",
+	 {1, 60, "upstreams.default.auth_check is no path", "/v1/me"}},
+	{"auth: {check: {if_unknown: ask}}", {1, 28, "none of its words", NULL}},
 };
 
 static void each_error_stands_where_it_is(void **state)

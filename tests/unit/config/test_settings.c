@@ -430,7 +430,7 @@ static void every_row_is_written_about(void **state)
 		assert_non_null(strstr(example, dot ? dot + 1 : row.name));
 		assert_non_null(strstr(manual, row.name));
 	}
-	assert_in_range(count, 100, 150);
+	assert_in_range(count, 100, 250);
 	free(example);
 	free(manual);
 }

@@ -3,7 +3,11 @@
 
 #include "gate/ask.h"
 
-static struct settings settings = {.tokens = {.header = {"X-Token", 7}}};
+static struct settings_upstream upstream;
+static struct settings settings = {
+	.tokens = {.header = {"X-Token", 7}},
+	.upstreams = &upstream,
+};
 static struct action action = {
 	.downstream_key = {.header = {"X-Their-Key", 11}},
 	.lock = {.fencing = {"X-Fence", 7}},

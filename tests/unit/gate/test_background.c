@@ -173,7 +173,8 @@ static void start_gate(struct world *world, int port)
 	gate->log = log_new(gate->env, world->log_file, LOG_DEBUG);
 	waiting_room_init(&gate->waiting);
 	assert_int_equal(store_open_memory(&world->script, gate->env, gate->log, &gate->store), 0);
-	assert_int_equal(settings_hold_new(settings_for(port), &gate->hold, why, sizeof(why)), 0);
+	assert_int_equal(settings_hold_new(settings_for(port), NULL, &gate->hold, why, sizeof(why)),
+			 0);
 	assert_int_equal(client_init_process(), 0);
 	assert_int_equal(background_open(gate), 0);
 	assert_int_equal(background_start(gate), 0);

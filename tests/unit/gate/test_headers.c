@@ -28,8 +28,8 @@ static void send_on(struct sent *sent, const char *configuration, const char *li
 		settings_parse(str_from(configuration), "test", NULL, &sent->settings, &report), 0);
 	settings_report_fini(&report);
 	buf_init(&sent->lines, 64 * 1024);
-	headers_to_upstream(&sent->exchange, sent->settings, STR("the-id"), asks_identity,
-			    &sent->lines);
+	headers_to_upstream(&sent->exchange, sent->settings, &sent->settings->upstreams[0],
+			    STR("the-id"), asks_identity, &sent->lines);
 	assert_false(sent->lines.is_spoiled);
 }
 
@@ -113,7 +113,8 @@ static void a_request_over_tls_says_so(void **state)
 	send_on(&sent, no_proxies, "", false);
 	buf_clear(&sent.lines);
 	sent.exchange.is_tls = true;
-	headers_to_upstream(&sent.exchange, sent.settings, STR("i"), false, &sent.lines);
+	headers_to_upstream(&sent.exchange, sent.settings, &sent.settings->upstreams[0], STR("i"),
+			    false, &sent.lines);
 	assert_non_null(memmem(sent.lines.at, sent.lines.len, "X-Forwarded-Proto: https\r\n", 26));
 	sent_fini(&sent);
 }
@@ -126,7 +127,8 @@ static void a_request_of_1_0_needs_no_host(void **state)
 	exchange_done(&sent.exchange);
 	exchange_from(&sent.exchange, "GET / HTTP/1.0\r\n");
 	buf_clear(&sent.lines);
-	headers_to_upstream(&sent.exchange, sent.settings, STR("i"), false, &sent.lines);
+	headers_to_upstream(&sent.exchange, sent.settings, &sent.settings->upstreams[0], STR("i"),
+			    false, &sent.lines);
 	assert_text(buf_str(&sent.lines),
 		    STR("X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: http\r\n"
 			"Via: 1.0 counterfoil\r\nX-Request-Id: i\r\n"));

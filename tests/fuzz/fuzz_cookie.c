@@ -1,0 +1,32 @@
+/*
+ * Fuzzing the reader of cookies.
+ *
+ * What is found lies inside the field, is made of characters that a cookie may have, and stays the
+ * only one: with another of its name behind it, it is refused.
+ */
+#include "auth/cookie.h"
+#include "base/buf.h"
+#include "base/err.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct str field = str_of((const char *)bytes, size), value = {0}, again;
+	struct buf twice;
+	int r = cookie_find(field, STR("sid"), &value);
+
+	require(r == 0 || r == COOKIE_ABSENT || r == COOKIE_TWICE);
+	if (r != 0)
+		return 0;
+	require(value.at >= field.at && value.at + value.len <= field.at + field.len);
+	for (size_t i = 0; i < value.len; i++)
+		require(value.at[i] > 0x20 && value.at[i] < 0x7f && value.at[i] != ';');
+	buf_init(&twice, 2 * size + 64);
+	buf_append_str(&twice, field);
+	buf_append_str(&twice, STR("; sid=1"));
+	require(!twice.is_spoiled);
+	require(cookie_find(buf_str(&twice), STR("sid"), &again) == COOKIE_TWICE);
+	buf_fini(&twice);
+	return 0;
+}
