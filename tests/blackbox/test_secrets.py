@@ -10,7 +10,7 @@ import pytest
 from harness.client import assert_problem
 from harness.gate import BINARY, command
 from harness.rules import eventually, needed, said
-from harness.upstream import answer, drop
+from harness.upstream import Hold, answer, drop, held
 
 KINDS = {
     'bearer': 'bearer_key',
@@ -135,10 +135,12 @@ def test_the_dispatcher_has_the_one_of_the_moment(own, upstream, number, token, 
     first, second = fresh(), fresh()
     path = f'/v1/later/{number}'
     put(own, 'bearer_key', first)
-    upstream.plan(path, answer(503, works=False))
+    hold = Hold()
+    upstream.plan(path, held(hold, answer(503, works=False)))
     queued = write(own, 'later', number, token, account)
-    upstream.wait_seen(path, 1)
+    hold.wait_entered()
     put(own, 'bearer_key', second)
+    hold.release()
     own.wait_state(queued.operation, 'completed', 'failed', account=account)
     assert [seen.get('Authorization') for seen in upstream.seen(path)] == [f'Bearer {first}', f'Bearer {second}']
     assert upstream.effects(path) == 1
