@@ -98,7 +98,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
-	struct vault *vault; /* what the store seals with */
+	struct vault *vault;	 /* what the store seals with */
 	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
 	struct worker *workers;

@@ -54,7 +54,7 @@ enum {
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
-	STORE_EPOCHS_MAX = 4096, /* of one audit log */
+	STORE_EPOCHS_MAX = 4096,	  /* of one audit log */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -103,9 +103,9 @@ enum store_kind {
 	STORE_LIST,	/* a page, newest first */
 	STORE_PURGE,	/* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
-	STORE_KEEP, /* keep `document`, in place of the one that had its kind and name */
-	STORE_DROP, /* forget the document of that kind and name */
-	STORE_KEPT, /* all documents of a kind */
+	STORE_KEEP,   /* keep `document`, in place of the one that had its kind and name */
+	STORE_DROP,   /* forget the document of that kind and name */
+	STORE_KEPT,   /* all documents of a kind */
 	STORE_ROTATE, /* end the audit log's epoch: new keys. STORE_LOST: the last end is not
 			 published yet; STORE_FULL: STORE_EPOCHS_MAX; STORE_ABSENT: the keys cannot
 			 be made, logged */
@@ -267,7 +267,7 @@ enum { STORE_BUCKETS = 20 };
 struct store_stats {
 	uint64_t batches, commands, failures, uncertain;
 	uint64_t purged, tombstones_dropped;
-	uint64_t changes; /* commands that may have changed what somebody sees */
+	uint64_t changes;		     /* commands that may have changed what somebody sees */
 	uint64_t queue_depth;		     /* now */
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
@@ -285,6 +285,12 @@ struct store_audit {
 	int64_t rotate_ms; /* an epoch ends by itself after so long; 0: never */
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
+
+/*
+ * Make the directory `path`, 0700, if it is not there; refuse one that others can write into. For
+ * whoever puts something there before the store does. 0; FAIL_CONFIG and `why`.
+ */
+int store_make_directory(const char *path, char *why, size_t why_size);
 
 /* What the embedded store works with. */
 struct store_options {
