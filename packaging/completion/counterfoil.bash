@@ -19,7 +19,7 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --to-file | --to-credential | \
+			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
 			--to-passphrase-file)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
@@ -45,7 +45,7 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --to-credential) ;;
+		--vkey | --fingerprint | --to-credential) ;;
 	*) return 1 ;;
 	esac
 }
@@ -152,7 +152,7 @@ _counterfoil_secret() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op secret audit vault config" ;;
+	'') _counterfoil_reply "serve sandbox op approve deny secret audit vault config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify" ;;
@@ -169,10 +169,17 @@ _counterfoil() {
 	_counterfoil_value && return
 	_counterfoil_words
 	case ${words[0]-} in
-	'') _counterfoil_reply "serve sandbox op secret audit vault config help --version --help" ;;
+	'')
+		_counterfoil_reply "serve sandbox op approve deny secret audit vault config help
+			--version --help"
+		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
+	approve)
+		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"
+		;;
+	deny) _counterfoil_reply "--data --config --admin --json --help --fingerprint --why" ;;
 	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
 	vault) _counterfoil_vault ;;

@@ -8,6 +8,8 @@
  * the process before its operations have, the next gate finds them and calls them unknown.
  */
 #include "gate/background.h"
+#include "gate/issuer.h"
+#include "gate/keys.h"
 
 #include "base/err.h"
 #include "gate/credential.h"
@@ -127,6 +129,7 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 		.worker_count = settings->threads,
 	};
 	waiting_room_init(&gate->waiting);
+	limiter_init(&gate->limiter);
 	gate->log = log_new(gate->env, STDERR_FILENO, (enum log_level)settings->log.level);
 	r = secrets_new(&gate->secrets);
 	if (r != 0) {
@@ -137,18 +140,24 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	if (r != 0)
 		return r;
 	gate->workers = calloc(gate->worker_count, sizeof(*gate->workers));
-	if (!gate->log || !gate->workers || client_init_process() != 0)
+	if (!gate->log || !gate->workers || client_init_process() != 0 ||
+	    callers_new(&gate->callers) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	raise_file_limit(gate);
 	keep_memory_secret();
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
+	gate->issuer = issuer_open(gate);
+	if (!gate->issuer)
+		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	r = open_vault(gate, why, why_size);
 	if (r == 0)
 		r = open_store(gate, why, why_size);
 	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
 		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
+	if (r == 0)
+		r = keys_load(gate, why, why_size);
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -179,6 +188,7 @@ int gate_start(struct gate *gate, char *why, size_t why_size)
 		return explain(why, why_size, FAIL_IO, "the background thread could not be made");
 	credentials_warn(gate_settings(gate), gate->secrets, gate->log);
 	janitor_start(gate);
+	keys_start(gate);
 	take_signals(gate);
 	return 0;
 }
@@ -219,6 +229,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
 	require(background_reload(gate, hold));
+	issuer_reload(gate->issuer);
 	if (gate->on_reload)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
@@ -372,15 +383,19 @@ void gate_close(struct gate *gate)
 		store_close(gate->store);
 	vault_close(gate->vault);
 	janitor_stop(gate);
+	keys_stop(gate);
 	background_close(gate);
 	if (gate->workers) {
 		for (unsigned i = 0; i < gate->worker_count; i++)
 			worker_free(&gate->workers[i]);
 	}
+	issuer_close(gate->issuer);
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
 	secrets_free(gate->secrets);
 	waiting_room_fini(&gate->waiting);
+	callers_free(gate->callers);
+	limiter_fini(&gate->limiter);
 	free(gate->workers);
 	log_free(gate->log);
 }

@@ -15,6 +15,9 @@
  *               only grow
  *   line        (lock, operation): who waits for it
  *   budget      appended when it is opened
+ *   approval    of operations that people are asked about: the question and its answers
+ *   notice      (operation, n): what somebody outside is to be told of a question
+ *   known       agents whose use of an action somebody has agreed to
  *   request     of operations that the gate may have to send by itself, until they have ended
  *   document    (kind, name): keys, secrets and other small records
  *
@@ -101,6 +104,27 @@ enum ledger_statement {
 	SQL_LIST_ALL,
 	SQL_LIST_OPEN,
 	SQL_LIST_TASK,
+	SQL_APPROVAL_PUT,
+	SQL_APPROVAL_GET,
+	SQL_APPROVAL_ANSWER,
+	SQL_APPROVAL_WITHDRAW,
+	SQL_APPROVAL_DONE,
+	SQL_APPROVAL_DELETE,
+	SQL_APPROVAL_OVER,
+	SQL_APPROVAL_AHEAD,
+	SQL_APPROVAL_NEXT,
+	SQL_APPROVAL_ALIKE,
+	SQL_APPROVAL_PREVIOUS,
+	SQL_APPROVALS_WAITING,
+	SQL_APPROVALS_PAST,
+	SQL_KNOWN_PUT,
+	SQL_KNOWN_GET,
+	SQL_NOTICE_PUT,
+	SQL_NOTICE_ADD,
+	SQL_NOTICE_DUE,
+	SQL_NOTICE_NEXT,
+	SQL_NOTICE_DONE,
+	SQL_NOTICE_DELETE,
 	SQL_COUNTER_PUT,
 	SQL_AUDIT_PUT,
 	SQL_AUDIT_TIP_PUT,
@@ -227,6 +251,7 @@ enum rule_flag {
 	RULE_OPENS = 16,
 	RULE_DISPATCHED = 32,
 	RULE_REQUEST = 64, /* one was kept */
+	RULE_APPROVAL = 128,
 };
 
 /* A row of `rule`. */
@@ -260,6 +285,7 @@ struct ledger_budget {
 
 /* What a claim was judged by, for carrying it out. */
 struct ledger_plan {
+	bool asks;	/* people, before anything else */
 	bool must_wait; /* for its lock */
 	struct ledger_lock lock;
 	struct ledger_budget budget;
@@ -348,6 +374,36 @@ int ledger_put_due(struct ledger *ledger, int64_t op, enum operation_state state
 int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_request *request);
 int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 			struct store_request *out_request);
+
+/* ledger_approval.c */
+/* 0; STORE_ABSENT. *out_agreed is the fingerprint that was agreed to. */
+int ledger_read_approval(struct ledger *ledger, int64_t op, struct arena *mem, bool with_shown,
+			 struct store_approval *out_approval, struct hash *out_agreed);
+/* The question of `record`, as command->question; all zero where it has none and the command could
+ * be taken to. */
+int ledger_tell_approval(struct ledger *ledger, const struct store_operation *record,
+			 struct store_command *command);
+/* plan->asks: does this claim's operation wait for people? command->question is it. */
+int ledger_judge_asking(struct ledger *ledger, struct store_command *command,
+			struct ledger_plan *plan);
+int ledger_begin_approval(struct ledger *ledger, struct store_command *command);
+/* What a change of state does to a question that was not answered by it. */
+int ledger_follow_approval(struct ledger *ledger, const struct ledger_step *step);
+int ledger_answer(struct ledger *ledger, struct store_command *command); /* approve, deny */
+int ledger_ask_again(struct ledger *ledger, struct store_command *command);
+int ledger_lapse(struct ledger *ledger, struct store_command *command);
+/* Is anything over? Sets command->due_ms. 1 yes, 0 no, < 0. */
+int ledger_has_lapsed(struct ledger *ledger, struct store_command *command);
+/* What a find tells of a question. */
+int ledger_find_approval(struct ledger *ledger, struct store_command *command,
+			 const struct store_operation *record);
+int ledger_approvals(struct ledger *ledger, struct store_command *command);
+
+/* ledger_notice.c: a claim whose question is told of; what has come about with it since. */
+int ledger_begin_notices(struct ledger *ledger, const struct store_command *command);
+int ledger_add_notice(struct ledger *ledger, int64_t op, enum notice_event event, int64_t now_ms);
+int ledger_notices(struct ledger *ledger, struct store_command *command);
+int ledger_noticed(struct ledger *ledger, struct store_command *command);
 
 /* ledger_claim.c */
 int ledger_claim(struct ledger *ledger, struct store_command *command, bool only_look,

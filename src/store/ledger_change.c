@@ -64,7 +64,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	int r;
 
 	command->makes_due = false;
-	if (operation_move(STATE_RUNNING, command->event, &step.next) != 0)
+	if (command->event == EVENT_ASKED_AGAIN ||
+	    operation_move(STATE_RUNNING, command->event, &step.next) != 0)
 		return settle_missed(ledger, command);
 	r = ledger_read_rule(ledger, op, &rule);
 	if (r < 0)
@@ -204,6 +205,8 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	command->makes_due = false;
 	command->fence = 0;
 	r = ledger_read_whole(ledger, command, &record);
+	if (r == 0)
+		r = ledger_tell_approval(ledger, record, command);
 	if (r != 0)
 		return r;
 	command->record = record;
@@ -231,6 +234,8 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 		return r;
 	if (command->answer.status)
 		record->answer = command->answer;
+	if (record->is_asked && step.before == STATE_AWAITING_APPROVAL)
+		command->question->stand = APPROVAL_WITHDRAWN;
 	ledger->counts[step.before]--;
 	ledger->counts[step.next]++;
 	return 0;

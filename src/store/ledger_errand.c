@@ -13,6 +13,7 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "store/approvals.h"
 
 #include <stdio.h>
 
@@ -362,6 +363,27 @@ static int begin_sending(struct ledger *ledger, struct store_command *command,
 	return r == 0 ? ledger_say_taken(ledger, errand, &command->attempt) : r;
 }
 
+/*
+ * Looked at once more where it would be sent, whatever brought it into the queue: 1; 0: it was not
+ * agreed to, and stays where it is until somebody cancels it; < 0.
+ */
+static int is_agreed_to(struct ledger *ledger, struct store_command *command,
+			struct store_errand *errand)
+{
+	char id[OPERATION_ID_TEXT + 1];
+	int64_t op = id_op(&errand->operation.id);
+	struct hash agreed;
+	int r = ledger_read_approval(ledger, op, command->mem, false, &errand->approval, &agreed);
+
+	if (r < 0)
+		return r;
+	if (r == 0 && approval_lets(&errand->approval, &agreed, &errand->operation.fingerprint))
+		return 1;
+	operation_id_write(&errand->operation.id, id);
+	log_note(ledger->log, LOG_ERROR, "store_not_agreed", "operation", id);
+	return ledger_put_due(ledger, op, STATE_QUEUED, INT64_MAX);
+}
+
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
 		    int64_t now_ms, struct store_errand *errand)
 {
@@ -373,6 +395,11 @@ static int take_one(struct ledger *ledger, struct store_command *command, int64_
 		return r;
 	if (errand->operation.state != STATE_QUEUED || !errand->operation.is_dispatched)
 		return ledger_put_due(ledger, op, errand->operation.state, 0);
+	if (rule.flags & RULE_APPROVAL) {
+		r = is_agreed_to(ledger, command, errand);
+		if (r <= 0)
+			return r;
+	}
 	if (rule.flags & RULE_LOCK) {
 		r = has_turn(ledger, &rule, op, &lock);
 		if (r <= 0)

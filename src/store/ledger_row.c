@@ -216,6 +216,7 @@ static int read_part(struct ledger *ledger, int64_t op, struct arena *mem,
 	if (r <= 0)
 		return r;
 	record->is_dispatched = sqlite3_column_int(get, 0) & RULE_DISPATCHED;
+	record->is_asked = sqlite3_column_int(get, 0) & RULE_APPROVAL;
 	record->sent_ms = sqlite3_column_int64(get, 1);
 	r = ledger_column_unsealed(ledger, get, 2, (struct vault_place){"probe", op, STR("")}, mem,
 				   &record->probe);

@@ -410,6 +410,16 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_APPROVALS:
+		r = is_usable(ledger) ? ledger_approvals(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_NOTICES:
+		r = is_usable(ledger) ? ledger_notices(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_LAPSE:
+		r = is_usable(ledger) ? ledger_has_lapsed(ledger, command) : FAIL_STORE;
+		changes = r > 0;
+		break;
 	case STORE_KEPT:
 		r = is_usable(ledger) ? ledger_kept(ledger, command) : FAIL_STORE;
 		break;
@@ -500,6 +510,19 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_RELEASE:
 		r = ledger_release(ledger, command);
+		break;
+	case STORE_APPROVE:
+	case STORE_DENY:
+		r = ledger_answer(ledger, command);
+		break;
+	case STORE_ASK_AGAIN:
+		r = ledger_ask_again(ledger, command);
+		break;
+	case STORE_LAPSE:
+		r = ledger_lapse(ledger, command);
+		break;
+	case STORE_NOTICED:
+		r = ledger_noticed(ledger, command);
 		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);
