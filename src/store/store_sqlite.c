@@ -191,15 +191,20 @@ static int check_mode(const char *path, char *why, size_t why_size)
 	return FAIL_CONFIG;
 }
 
+int store_make_directory(const char *path, char *why, size_t why_size)
+{
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return refuse(why, why_size, path, errno);
+	return check_mode(path, why, why_size);
+}
+
 /* The directory, made if it is not there, and its lock. */
 static int take_directory(struct ledger *ledger, const char *path, char *why, size_t why_size)
 {
 	char name[4096], pid[24];
 	int len;
 
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return refuse(why, why_size, path, errno);
-	if (check_mode(path, why, why_size) != 0)
+	if (store_make_directory(path, why, why_size) != 0)
 		return FAIL_CONFIG;
 	if (snprintf(name, sizeof(name), "%s/lock", path) >= (int)sizeof(name))
 		return refuse(why, why_size, path, ENAMETOOLONG);
