@@ -468,6 +468,15 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
+/* What people are asked, and what they answered. */
+static int apply_question(struct ledger *ledger, struct store_command *command)
+{
+	if (command->kind == STORE_ASK_AGAIN)
+		return ledger_ask_again(ledger, command);
+	return command->kind == STORE_LAPSE ? ledger_lapse(ledger, command)
+					    : ledger_answer(ledger, command);
+}
+
 static int engine_apply(struct engine *engine, struct store_command *command)
 {
 	struct ledger *ledger = ledger_of(engine);
@@ -513,13 +522,9 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_APPROVE:
 	case STORE_DENY:
-		r = ledger_answer(ledger, command);
-		break;
 	case STORE_ASK_AGAIN:
-		r = ledger_ask_again(ledger, command);
-		break;
 	case STORE_LAPSE:
-		r = ledger_lapse(ledger, command);
+		r = apply_question(ledger, command);
 		break;
 	case STORE_NOTICED:
 		r = ledger_noticed(ledger, command);
