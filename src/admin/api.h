@@ -159,6 +159,8 @@ void api_list_approvals(struct api_call *call);
 void api_show_approval(struct api_call *call);
 void api_approve(struct api_call *call);
 void api_deny(struct api_call *call);
+void api_audit(struct api_call *call);
+void api_audit_status(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
 void api_list_secrets(struct api_call *call);

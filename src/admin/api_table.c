@@ -173,6 +173,20 @@ static const struct api_endpoint endpoints[] = {
 		.summary = "refuse it",
 	},
 	{
+		.method = "GET",
+		.path = "/api/audit",
+		.power = POWER_AUDIT,
+		.handler = api_audit,
+		.summary = "entries of the audit log, newest first, a page",
+	},
+	{
+		.method = "GET",
+		.path = "/api/audit/status",
+		.power = POWER_AUDIT,
+		.handler = api_audit_status,
+		.summary = "how far the audit log is published and signed",
+	},
+	{
 		.method = "POST",
 		.path = "/api/audit/rotate",
 		.power = POWER_ADMINISTER,
