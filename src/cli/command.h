@@ -81,6 +81,7 @@ extern const struct command command_serve;
 extern const struct command command_sandbox;
 extern const struct command command_op;
 extern const struct command command_config;
+extern const struct command command_key;
 extern const struct command command_secret;
 extern const struct command command_audit;
 extern const struct command command_audit_show; /* of audit */

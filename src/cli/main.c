@@ -43,7 +43,7 @@ static const struct command command_help_row = {
 
 /* In the order of `counterfoil help`. */
 static const struct command *const commands[] = {
-	&command_serve, &command_sandbox, &command_op,	     &command_secret,
+	&command_serve, &command_sandbox, &command_op,	     &command_key, &command_secret,
 	&command_audit, &command_config,  &command_help_row, NULL,
 };
 

@@ -117,10 +117,10 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	if (!gate->issuer)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	r = open_store(gate, why, why_size);
-	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
-		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
 	if (r == 0)
 		r = keys_load(gate, why, why_size);
+	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
+		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
