@@ -156,6 +156,11 @@ void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
 
+void api_list_approvals(struct api_call *call);
+void api_show_approval(struct api_call *call);
+void api_approve(struct api_call *call);
+void api_deny(struct api_call *call);
+
 void api_list_keys(struct api_call *call);
 void api_create_key(struct api_call *call);
 void api_revoke_key(struct api_call *call);

@@ -2,8 +2,8 @@
  * Who calls the admin listener.
  *
  * Whoever may read the file `admin-token` of the data directory is the operator of all accounts:
- * they could as well write the directory itself. Everybody else has a key of the gate's own, or in
- * a browser the cookie of a session that was begun with one.
+ * they could as well write the directory itself. Everybody else has a key of the gate's own; a
+ * browser brings the cookie of a session that began with one of those.
  */
 #include "admin/api.h"
 

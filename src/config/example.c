@@ -212,6 +212,11 @@ static const struct example_line action_lines[] = {
 	{3, "of: payment_id", "budget.of"},
 	{3, "amount: amount", "budget.amount"},
 	{3, "if_unknown: refuse", "budget.if_unknown"},
+	{2, "approval:", NULL},
+	{3, "when:", NULL},
+	{4, "- field: amount", NULL},
+	{5, "over: 100000", "approval.when.*.over"},
+	{5, "currency: EUR", "approval.when.*.currency"},
 	{2, "downstream_key:", NULL},
 	{3, "field: reference", "downstream_key.field"},
 	{2, "failed_when:", NULL},
@@ -233,6 +238,24 @@ static const struct example_line action_lines[] = {
 	{3, "version: expected_version", "lock.version"},
 	{3, "fencing: X-Fencing-Token", "lock.fencing"},
 	{2, "dispatch: outbox", "dispatch"},
+	{2, "approval:", NULL},
+	{3, "when:", "approval.when"},
+	{4, "- field: environment", "approval.when.*.field"},
+	{5, "is: production", "approval.when.*.is"},
+	{4, "- field: service", NULL},
+	{5, "in: [billing, identity]", "approval.when.*.in"},
+	{4, "- field: service", NULL},
+	{5, "matches: \"^db-\"", "approval.when.*.matches"},
+	{4, "- first_use: agent", "approval.when.*.first_use"},
+	{3, "approvers: 1", "approval.approvers"},
+	{3, "by:", NULL},
+	{4, "roles: [approver, operator]", "approval.by.roles"},
+	{4, "accounts: [platform]", "approval.by.accounts"},
+	{3, "expires: 30m", "approval.expires"},
+	{3, "summary: \"Deploy {service} to {environment}\"", "approval.summary"},
+	{3, "consequence: Replaces the running release", "approval.consequence"},
+	{3, "reversible: true", "approval.reversible"},
+	{3, "class: deployment", "approval.class"},
 	{1, "events.paid:", NULL},
 	{2, "route: POST /v1/events", NULL},
 	{2, "inbox:", NULL},
@@ -314,7 +337,8 @@ static bool is_of_action(const struct setting *setting)
 {
 	enum setting_owner owner = setting_owner(setting);
 
-	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION;
+	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION ||
+	       owner == OWNER_WHEN;
 }
 
 void settings_write_example(FILE *out)

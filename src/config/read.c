@@ -25,6 +25,7 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 static enum node_kind shape_of(const struct setting *setting, const struct node *node)
 {
 	switch (setting->kind) {
+	case KIND_WHEN:
 	case KIND_STATUS:
 		return node->kind == NODE_LIST ? NODE_LIST : NODE_SCALAR;
 	case KIND_METHODS:
@@ -34,6 +35,7 @@ static enum node_kind shape_of(const struct setting *setting, const struct node 
 	case KIND_VALUES:
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
 	case KIND_CONDITIONS:
 		return NODE_LIST;
 	case KIND_FIELDS:
@@ -400,6 +402,7 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 		return 0;
 	case KIND_PART:
 	case KIND_MEMBER:
+	case KIND_WHEN:
 	case KIND_ANSWER:
 	case KIND_QUESTION:
 		return value_read_of_rule(reading, setting, member, node);
@@ -539,6 +542,8 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 		return value_read_of_action(reading, setting, member, node);
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
+	case KIND_WHEN:
 	case KIND_CONDITIONS:
 		return value_read_of_rule(reading, setting, member, node);
 	default:

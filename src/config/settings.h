@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "core/action.h"
 #include "core/outcome.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -225,6 +226,19 @@ struct settings {
 	} outbox;
 
 	struct {
+		struct settings_url url; /* who is told of approvals; empty: nobody */
+		struct str secret_file;	 /* what that is signed with */
+		struct str ca_file;	 /* PEM roots to trust; empty: the system's */
+		int64_t timeout_ms;	 /* of one telling */
+		struct str *secrets;	 /* raw keys of that file, where files may be looked at */
+		size_t secret_count;
+	} notify;
+
+	struct {
+		struct settings_url url; /* where people find the console; or empty */
+	} console;
+
+	struct {
 		size_t max_body;	  /* bytes of a protected request's body */
 		size_t max_response;	  /* bytes of an answer's body that are kept */
 		size_t max_head;	  /* bytes of a request's line and fields together */
@@ -242,6 +256,8 @@ struct settings {
 	} protect;
 	int undeclared;			/* enum settings_undeclared: writes that match no action */
 	struct status_classes statuses; /* what the upstreams' statuses mean */
+
+	struct vault_master master_key; /* at most one of its three is given */
 
 	struct {
 		struct str origin;		/* the log's name; empty: one is drawn */

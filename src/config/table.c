@@ -414,6 +414,38 @@ static const struct setting general_rows[] = {
 	 .range = "10ms to 24h",
 	 .help = "The longest of these pauses."},
 
+	{.name = "notify.url",
+	 .kind = KIND_URL,
+	 .at = IN(notify.url),
+	 .example = "https://chat.example.com/hooks/approvals",
+	 .help = "Who is told when an approval is asked for or answered: a POST with JSON, "
+		 "signed as Standard Webhooks has it, tried again until it is taken. What it says "
+		 "is no credential: answering needs a key all the same."},
+	{.name = "notify.secret_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.secret_file),
+	 .example = "/etc/counterfoil/notify.secret",
+	 .help = "A file with the secret it is signed with (whsec_ and base64), which only its "
+		 "owner may read. Two lines are two signatures, while one secret replaces "
+		 "another."},
+	{.name = "notify.ca_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.ca_file),
+	 .example = "/etc/counterfoil/notify-ca.pem",
+	 .help = "Roots (PEM) to trust there instead of the system's."},
+	{.name = "notify.timeout",
+	 .kind = KIND_DURATION,
+	 .at = IN(notify.timeout_ms),
+	 .default_value = "10s",
+	 .range = "10ms to 5m",
+	 .help = "How long one telling may take."},
+	{.name = "console.url",
+	 .kind = KIND_URL,
+	 .at = IN(console.url),
+	 .example = "https://gate.example.com:8081",
+	 .help = "Where people reach the admin listener's console: links in what is told lead "
+		 "there."},
+
 	{.name = "limits.max_body",
 	 .kind = KIND_SIZE,
 	 .at = IN(limits.max_body),
@@ -471,6 +503,28 @@ static const struct setting general_rows[] = {
 	 .range = "0s to 1h",
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
+
+	{.name = "master_key.file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.file),
+	 .example = "/etc/counterfoil/master.key",
+	 .help = "The key that opens what is sealed in the data directory: 32 bytes, or 64 "
+		 "hexadecimal digits, that nobody else can read. Unless one of these three is "
+		 "given it lies in the data directory, as keys/master.key, made at the first "
+		 "start: "
+		 "then whoever copies the directory can read it. Keep a copy elsewhere."},
+	{.name = "master_key.credential",
+	 .kind = KIND_TEXT,
+	 .at = IN(master_key.credential),
+	 .example = "counterfoil-master",
+	 .help = "Or the name of a credential of systemd (LoadCredentialEncrypted=) that holds "
+		 "it."},
+	{.name = "master_key.passphrase_file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.passphrase_file),
+	 .example = "/run/secrets/counterfoil-passphrase",
+	 .help = "Or a file with a passphrase of at least 12 bytes that it is made of, by "
+		 "Argon2id; at least while the gate starts or reloads."},
 
 	{.name = "audit.origin",
 	 .kind = KIND_TEXT,
@@ -585,6 +639,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_SECRET] = "the name of a secret",
 	[KIND_CREDENTIAL_HEADER] = "the name of a header",
+	[KIND_WORDS] = "a list of words",
+	[KIND_WHEN] = "always or a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -596,6 +652,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 		return OWNER_FIELD;
 	if (str_starts_with(name, STR(CONDITION_PREFIX)))
 		return OWNER_CONDITION;
+	if (str_starts_with(name, STR(WHEN_PREFIX)))
+		return OWNER_WHEN;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -605,8 +663,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
-					       CONDITION_PREFIX};
+	static const char *const prefixes[] = {"",	     UPSTREAM_PREFIX,  ACTION_PREFIX,
+					       FIELD_PREFIX, CONDITION_PREFIX, WHEN_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }

@@ -65,6 +65,7 @@ struct generation {
 	const struct settings *settings;
 	struct client **clients;       /* one an upstream, in the settings' order */
 	struct client **token_clients; /* to their token endpoints; NULL: it has none */
+	struct client *notify;	       /* of who is told of approvals, the notifier's; or NULL */
 	unsigned requests;	       /* that began with it and have not ended */
 	bool is_retired;	       /* a newer one has come */
 };
@@ -116,6 +117,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
+	struct vault *vault;	 /* what the store seals with */
 	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
 	struct callers *callers; /* the keys that are in force; keys.h changes them */

@@ -108,6 +108,8 @@ void generations_give_up(struct generations *home)
 			if (generation->token_clients[i])
 				client_give_up(generation->token_clients[i]);
 		}
+		if (generation->notify)
+			client_give_up(generation->notify);
 	}
 }
 
@@ -118,6 +120,8 @@ void generation_free(struct generation *generation)
 		client_release(generation->clients[i]);
 		client_release(generation->token_clients[i]);
 	}
+	if (generation->notify)
+		client_release(generation->notify);
 	free(generation->clients);
 	free(generation->token_clients);
 	settings_hold_drop(generation->hold);

@@ -62,9 +62,11 @@ struct ledger_audit {
 	size_t nonces_left;
 
 	/* Epochs. */
+	bool has_turned;	/* an epoch has ended since it was looked what is kept */
 	bool has_old_seed;	/* the key before may be there yet */
 	bool has_erased;	/* some data key may have to go */
 	bool has_prunes;	/* some entries may have to go… */
+	uint64_t prune_after;	/* …once this entry is published */
 	bool is_pruning;	/* …and those of this epoch do */
 	uint32_t pruning;	/* its number */
 	uint32_t kept_oldest;	/* an epoch that can be read… */
@@ -90,6 +92,8 @@ struct ledger_said {
 	const struct store_attempt *attempt;		   /* NULL: none */
 	uint32_t attempt_number;			   /* 0: none */
 	const struct store_answer *answer;		   /* NULL, or status 0: none */
+	const struct store_approval *approval;		   /* NULL: not of one */
+	const struct store_consent *consent;		   /* NULL: nobody answered */
 	const struct store_administration *administration; /* then nothing else but the type */
 };
 
@@ -114,6 +118,10 @@ int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
 int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
 int ledger_say_released(struct ledger *ledger, const struct store_command *command,
 			const struct store_operation *record);
+/* A question that is asked (stand waits, and `answer` NULL), answered, or over. */
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
 /* Nothing where it has no event. */

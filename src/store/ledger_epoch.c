@@ -205,7 +205,8 @@ static int say_erased(struct ledger *ledger, uint32_t epoch, const struct entry_
 int ledger_epoch_keys(struct ledger *ledger, struct ledger_epoch *epoch, char *why, size_t why_size)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	int r = audit_keys_read(audit->keys_path, epoch->number, &epoch->keys, why, why_size);
+	int r = audit_keys_read(audit->keys_path, ledger->vault, epoch->number, &epoch->keys, why,
+				why_size);
 
 	if (r != 0)
 		return r;
@@ -219,7 +220,8 @@ static int make_next(struct ledger *ledger, struct ledger_epoch *next)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	char why[512] = "";
-	int r = audit_keys_make(audit->keys_path, next->number, ledger->env, why, sizeof(why));
+	int r = audit_keys_make(audit->keys_path, ledger->vault, next->number, ledger->env, why,
+				sizeof(why));
 
 	if (r == 0)
 		r = ledger_epoch_keys(ledger, next, why, sizeof(why));
@@ -254,7 +256,7 @@ int ledger_rotate(struct ledger *ledger, struct store_command *command)
 	if (r == 0) {
 		command->log_epoch = next.number;
 		audit->now = next;
-		audit->has_old_seed = true;
+		audit->has_old_seed = audit->has_turned = true;
 	}
 	audit_keys_fini(&next.keys);
 	note_signer_fini(&next.signer);
@@ -283,7 +285,8 @@ int ledger_erase(struct ledger *ledger, struct store_command *command)
 		return r < 0 ? r : STORE_ABSENT;
 	if (found[2] >= 0)
 		return STORE_EXISTS;
-	has_key = audit_data_key_read(audit->keys_path, epoch, &key, why, sizeof(why)) == 0;
+	has_key = audit_data_key_read(audit->keys_path, ledger->vault, epoch, &key, why,
+				      sizeof(why)) == 0;
 	r = say_who(ledger, command, "audit_key_erased", epoch);
 	if (r == 0)
 		r = say_erased(ledger, epoch, has_key ? &key : NULL,
@@ -295,16 +298,23 @@ int ledger_erase(struct ledger *ledger, struct store_command *command)
 			    "UPDATE audit_epoch SET erased = ?2, prune = ?3 WHERE epoch = ?1",
 			    epoch, (int64_t)audit->tip.frontier.size - 1, command->prunes);
 	audit->has_erased = true;
-	audit->has_prunes = audit->has_prunes || command->prunes;
+	if (command->prunes && !audit->has_prunes) {
+		audit->has_prunes = true;
+		audit->prune_after = audit->tip.frontier.size - 1;
+	}
 	return r;
 }
 
-/* The files of data keys that the log says are erased. */
+/* The files of data keys that the log says are erased, and when the next of them is. */
 void ledger_epoch_finish(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	int64_t found[3];
 
+	if (audit->has_turned) {
+		audit->has_turned = false;
+		(void)load_keep_due(ledger);
+	}
 	if (!audit->has_erased)
 		return;
 	while (look_up(ledger,
@@ -361,8 +371,12 @@ static void prune(struct ledger *ledger)
 		audit->pruning = (uint32_t)found[0];
 		sealer_prune(audit->sealer, (uint64_t)found[1], (uint64_t)found[2]);
 	} else if (r == 0) {
-		r = look_up(ledger, "SELECT 1, 0, 0 FROM audit_epoch WHERE prune = 1", 0, found);
+		r = look_up(ledger,
+			    "SELECT erased, 0, 0 FROM audit_epoch WHERE prune = 1"
+			    " ORDER BY erased LIMIT 1",
+			    0, found);
 		audit->has_prunes = r > 0;
+		audit->prune_after = r > 0 ? (uint64_t)found[0] : 0;
 	}
 }
 
