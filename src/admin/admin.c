@@ -28,12 +28,8 @@ void admin_answer_text(struct exchange *exchange, int status, struct str text)
 void admin_answer_problem(struct exchange *exchange, enum problem problem, const char *detail)
 {
 	const struct problem_facts facts = {.problem = problem, .detail = detail, .after_s = -1};
-	bool is_challenge = problem == PROBLEM_UNAUTHENTICATED;
 
-	problem_answer(exchange, &facts,
-		       is_challenge ? STR("WWW-Authenticate: Bearer\r\n" ADMIN_GUARDS)
-				    : STR(ADMIN_GUARDS),
-		       NULL);
+	problem_answer(exchange, &facts, STR(ADMIN_GUARDS), NULL);
 }
 
 static void begin(struct service *service, struct exchange *exchange)

@@ -7,6 +7,7 @@
 #include "admin/api.h"
 
 #include "base/err.h"
+#include "gate/caller.h"
 #include "gate/query.h"
 
 #include <stdio.h>
@@ -157,6 +158,14 @@ struct str api_text(const struct api_call *call, const char *name)
 	return value && value->type == JSON_STRING ? value->string : STR("");
 }
 
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail)
+{
+	struct problem_facts facts = {.detail = detail};
+
+	facts.problem = caller_failed(call->admin->gate, call->exchange->peer, why, &facts.after_s);
+	problem_answer(call->exchange, &facts, STR(ADMIN_GUARDS), NULL);
+}
+
 /* -- from the head to the handler -------------------------------------------------- */
 
 /* True: it is open, or its caller is known; what they may do is not asked here. */
@@ -168,18 +177,27 @@ static bool identify(struct api_call *call)
 		return true;
 	if (api_identify(call->admin, call->exchange, &call->caller, &detail))
 		return true;
-	api_problem(call, PROBLEM_UNAUTHENTICATED, detail);
+	if (api_shows_credential(call->exchange))
+		api_refuse_caller(call, STR("not let in at the admin listener"), detail);
+	else
+		api_problem(call, PROBLEM_UNAUTHENTICATED, detail);
 	return false;
 }
 
 static bool has_power(struct api_call *call)
 {
+	const struct api_endpoint *endpoint = call->endpoint;
 	char detail[128];
 
-	if (call->endpoint->is_open || role_may(call->caller.role, call->endpoint->power))
+	if (endpoint->is_open)
 		return true;
-	snprintf(detail, sizeof(detail), "The role %s does not reach this.",
-		 role_name(call->caller.role));
+	if (!role_may(call->caller.role, endpoint->power))
+		snprintf(detail, sizeof(detail), "The role %s does not reach this.",
+			 role_name(call->caller.role));
+	else if (endpoint->is_of_all && !call->caller.has_all_accounts)
+		snprintf(detail, sizeof(detail), "This is of all accounts; yours is one.");
+	else
+		return true;
 	api_problem(call, PROBLEM_FORBIDDEN, detail);
 	return false;
 }

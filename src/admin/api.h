@@ -39,6 +39,7 @@ struct api_endpoint {
 	const char *path;	 /* "{name}" stands for one segment, not empty */
 	bool is_open;		 /* answers whoever asks; `power` is not looked at */
 	enum caller_power power; /* of the caller's role */
+	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
@@ -86,6 +87,11 @@ bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
 
 /* Whoever may read the data directory, or what the gate printed as it started. */
 extern const struct caller api_operator;
+/* Does it show something that could have let it in? Then it failed, and is counted. */
+bool api_shows_credential(const struct exchange *exchange);
+
+/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
 
 /* -- for handlers ------------------------------------------------------------------ */
 
@@ -149,10 +155,17 @@ void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
 
+void api_list_approvals(struct api_call *call);
+void api_show_approval(struct api_call *call);
+void api_approve(struct api_call *call);
+void api_deny(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
 void api_list_secrets(struct api_call *call);
 void api_set_secret(struct api_call *call);
 void api_remove_secret(struct api_call *call);
+void api_list_keys(struct api_call *call);
+void api_create_key(struct api_call *call);
+void api_revoke_key(struct api_call *call);
 
 #endif

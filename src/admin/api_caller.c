@@ -2,11 +2,13 @@
  * Who calls the admin listener.
  *
  * Whoever may read the file `admin-token` of the data directory is the operator of all accounts:
- * they could as well write the directory itself. A browser brings the cookie of a session.
+ * they could as well write the directory itself. Everybody else has a key of the gate's own; a
+ * browser brings the cookie of a session that began with one of those.
  */
 #include "admin/api.h"
 
 #include "admin/api_session.h"
+#include "auth/callers.h"
 
 #include <sodium.h>
 
@@ -37,22 +39,37 @@ const struct caller api_operator = {
 	.has_all_accounts = true,
 };
 
+bool api_shows_credential(const struct exchange *exchange)
+{
+	return bearer_of(exchange).len != 0;
+}
+
 bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
 		       struct caller *out_caller, const char **out_detail)
 {
+	const struct gate *gate = admin->gate;
+
 	if (is_admin_token(admin, text)) {
 		*out_caller = api_operator;
 		return true;
 	}
-	*out_detail = "Send the token in the file admin-token of the data directory as a bearer "
-		      "token.";
+	if (callers_find(gate->callers, text, env_wall_ms(gate->env), &exchange->mem,
+			 out_caller) == 0)
+		return true;
+	*out_detail = "Send a key that is in force, or the token in the file admin-token of the "
+		      "data directory, as a bearer token.";
 	return false;
 }
 
 bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
 			  const struct caller *signed_in, struct caller *out_caller)
 {
-	return session_caller_copy(&exchange->mem, signed_in, out_caller);
+	const struct gate *gate = admin->gate;
+
+	if (!key_id_is_whole(signed_in->credential))
+		return session_caller_copy(&exchange->mem, signed_in, out_caller);
+	return callers_find_id(gate->callers, signed_in->credential, env_wall_ms(gate->env),
+			       &exchange->mem, out_caller) == 0;
 }
 
 /* A bearer token comes before a cookie: programs send what they mean, browsers what they have. */

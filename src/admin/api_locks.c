@@ -29,6 +29,7 @@ void api_list_locks(struct api_call *call)
 	call->command = (struct store_command){
 		.kind = STORE_LOCKS,
 		.limit = STORE_LIST_MAX,
+		.filter_account = api_scope(call),
 	};
 	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem, filter);
 	if (wrong)

@@ -134,7 +134,7 @@ static void log_decided(struct api_call *call, const struct deciding *deciding)
 	operation_id_write(&deciding->id, id);
 	log_begin(&line, call->admin->gate->log, LOG_INFO, "operation-moved");
 	log_text(&line, "operation", id);
-	log_str(&line, "by", STR("operator"));
+	log_str(&line, "by", deciding->decision.by);
 	log_text(&line, "verb", decision_kind_name(deciding->decision.kind));
 	log_text(&line, "state", operation_state_name(call->command.operation.state));
 	log_end(&line);
@@ -190,6 +190,8 @@ static void decide(struct api_call *call, enum decision_kind kind)
 	wrong = decision_read(kind, call->body, &deciding->decision);
 	if (wrong)
 		api_problem(call, PROBLEM_BODY_MALFORMED, wrong);
+	else if (!decision_by(&deciding->decision, &call->caller, &call->exchange->mem))
+		exchange_abort(call->exchange);
 	else
 		find(call, &deciding->id, considered);
 }

@@ -8,6 +8,7 @@
 #include "admin/api.h"
 
 #define OPERATION "/api/operations/{operation}"
+#define APPROVAL  "/api/approvals/{operation}"
 
 static const struct api_endpoint endpoints[] = {
 	{
@@ -85,6 +86,7 @@ static const struct api_endpoint endpoints[] = {
 		.method = "GET",
 		.path = "/metrics",
 		.power = POWER_LOOK,
+		.is_of_all = true,
 		.handler = api_metrics,
 		.summary = "counters, as Prometheus text",
 	},
@@ -141,6 +143,36 @@ static const struct api_endpoint endpoints[] = {
 		.summary = "locks that are held or waited for",
 	},
 	{
+		.method = "GET",
+		.path = "/api/approvals",
+		.power = POWER_LOOK,
+		.handler = api_list_approvals,
+		.summary = "questions to people, those that wait first, a page",
+	},
+	{
+		.method = "GET",
+		.path = APPROVAL,
+		.power = POWER_LOOK,
+		.handler = api_show_approval,
+		.summary = "one question, with all that there is to know of it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/approve",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_approve,
+		.summary = "agree to it",
+	},
+	{
+		.method = "POST",
+		.path = APPROVAL "/deny",
+		.power = POWER_DECIDE,
+		.body = API_BODY_OBJECT,
+		.handler = api_deny,
+		.summary = "refuse it",
+	},
+	{
 		.method = "POST",
 		.path = "/api/audit/rotate",
 		.power = POWER_ADMINISTER,
@@ -177,6 +209,29 @@ static const struct api_endpoint endpoints[] = {
 		.power = POWER_ADMINISTER,
 		.handler = api_remove_secret,
 		.summary = "forget a secret",
+	},
+	{
+		.method = "GET",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_keys,
+		.summary = "the gate's own keys, without their texts",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_create_key,
+		.summary = "make a key; its text is told once",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys/{key}/revoke",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_revoke_key,
+		.summary = "revoke a key, at once",
 	},
 };
 

@@ -83,6 +83,21 @@ const char *decision_read(enum decision_kind kind, const struct json_value *body
 	return NULL;
 }
 
+/* Whoever holds admin-token is the operator; of others it is said who they are. */
+bool decision_by(struct decision *decision, const struct caller *caller, struct arena *mem)
+{
+	decision->credential = caller->credential;
+	if (str_equal(caller->credential, STR("admin-token"))) {
+		decision->by = STR("operator");
+		decision->agent = STR("");
+		return true;
+	}
+	decision->agent = caller->agent;
+	decision->by = arena_printf(mem, "%.*s%s%.*s", STR_ARG(caller->agent),
+				    caller->agent.len ? " " : "", STR_ARG(caller->credential));
+	return decision->by.at != NULL;
+}
+
 /* -- carrying it out --------------------------------------------------------------- */
 
 static enum operation_event event_of(const struct decision *decision)
@@ -125,7 +140,7 @@ static struct store_command release_of(const struct decision *decision,
 			{
 				.id = operation->id,
 				.reason = decision->why,
-				.decided_by = STR("operator"),
+				.decided_by = decision->by,
 			},
 	};
 }
@@ -145,7 +160,7 @@ static struct store_command move_of(const struct decision *decision,
 				.epoch = decision->epoch,
 				.reason = decision->why,
 				.reference = decision->reference,
-				.decided_by = STR("operator"),
+				.decided_by = decision->by,
 			},
 	};
 
@@ -193,6 +208,8 @@ static struct store_attempt attempt_of(const struct decision *decision, enum ope
 		.outcome = outcome_of(decision, state),
 		.delivered = -1,
 		.by = ACTOR_OPERATOR,
+		.agent = decision->agent,
+		.credential = decision->credential,
 		.note = note.at ? note : decision->why,
 	};
 }

@@ -9,6 +9,7 @@
 #define ADMIN_DECISION_H
 
 #include "config/settings.h"
+#include "core/caller.h"
 #include "store/store.h"
 #include "json/json.h"
 
@@ -25,7 +26,9 @@ struct decision {
 	bool has_epoch;	   /* it is about this sending; else about whichever was the last */
 	uint32_t epoch;
 	struct str why;
-	struct str reference; /* what the service calls the effect; or empty */
+	struct str reference;	      /* what the service calls the effect; or empty */
+	struct str by;		      /* who decides, in words; decision_by() */
+	struct str agent, credential; /* the same for its attempt */
 };
 
 /* Its verb: "cancel", "resolve", "release". */
@@ -37,6 +40,9 @@ const char *decision_kind_name(enum decision_kind kind);
  */
 const char *decision_read(enum decision_kind kind, const struct json_value *body,
 			  struct decision *out_decision);
+
+/* Say who decides; words live in `mem`. False: no room. */
+bool decision_by(struct decision *decision, const struct caller *caller, struct arena *mem);
 
 /*
  * The command that carries it out on the operation of `found`, an answered find by id. Which

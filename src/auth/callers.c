@@ -252,6 +252,25 @@ int callers_find(struct callers *callers, struct str text, int64_t now_ms, struc
 	return r;
 }
 
+int callers_find_id(struct callers *callers, struct str id, int64_t now_ms, struct arena *mem,
+		    struct caller *out_caller)
+{
+	struct entry *entry;
+	struct caller caller;
+	int r = CALLERS_UNKNOWN;
+
+	require(pthread_rwlock_rdlock(&callers->lock) == 0);
+	entry = find_id(callers, id);
+	if (entry)
+		r = standing(&entry->record, now_ms);
+	if (r == 0 && !copy_caller(mem, &entry->record, &caller))
+		r = FAIL_MEMORY;
+	if (r == 0)
+		*out_caller = caller;
+	pthread_rwlock_unlock(&callers->lock);
+	return r;
+}
+
 bool callers_holds(struct callers *callers, struct str id, int64_t now_ms)
 {
 	struct entry *entry;

@@ -43,6 +43,10 @@ void callers_drop(struct callers *callers, struct str id);
 int callers_find(struct callers *callers, struct str text, int64_t now_ms, struct arena *mem,
 		 struct caller *out_caller);
 
+/* The same by the key's id, for whoever showed it before; it does not count as used. */
+int callers_find_id(struct callers *callers, struct str id, int64_t now_ms, struct arena *mem,
+		    struct caller *out_caller);
+
 /* Is the key of that id still in force? */
 bool callers_holds(struct callers *callers, struct str id, int64_t now_ms);
 

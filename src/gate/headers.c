@@ -6,6 +6,8 @@
  */
 #include "gate/headers.h"
 
+#include "gate/caller.h"
+
 #include "core/text.h"
 #include "gate/credential.h"
 #include "http/answer.h"
@@ -105,6 +107,7 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 
 		if (!is_rewritten(field->name, asks_identity) &&
 		    !credential_replaces(upstream, field->name) &&
+		    !caller_is_own_credential(settings, field) &&
 		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
 			http_write_field(out, field->name, field->value);
 	}

@@ -9,6 +9,7 @@
  */
 #include "gate/pass.h"
 
+#include "gate/caller.h"
 #include "gate/credential.h"
 #include "gate/headers.h"
 #include "gate/policy.h"
@@ -247,6 +248,33 @@ static bool overrides_method(const struct pass *pass)
 	return false;
 }
 
+static bool is_safe(struct str method)
+{
+	return str_equal(method, STR("GET")) || str_equal(method, STR("HEAD")) ||
+	       str_equal(method, STR("OPTIONS"));
+}
+
+/*
+ * False: its caller is not let in, and has been told so. Patterns of actions limit writes; what
+ * only reads is let through.
+ */
+static bool is_let_in(struct pass *pass, const struct action *action)
+{
+	bool is_read = !action && is_safe(pass->exchange->request.method);
+	struct caller caller;
+	struct problem_facts refusal;
+	enum problem problem = caller_identify(pass->worker, pass->exchange, &caller, &refusal);
+
+	if (problem == PROBLEM_NONE && is_read)
+		caller.action_count = 0;
+	if (problem == PROBLEM_NONE)
+		problem = caller_permit(&caller, action ? action->name : STR(""), &refusal);
+	if (problem == PROBLEM_NONE)
+		return true;
+	problem_answer(pass->exchange, &refusal, STR(""), &pass->worker->metrics);
+	return false;
+}
+
 static void start_call(struct pass *pass)
 {
 	struct exchange *exchange = pass->exchange;
@@ -289,6 +317,8 @@ void pass_begin(struct worker *worker, struct exchange *exchange, const struct a
 	exchange->owner = pass;
 	exchange->events = &exchange_events;
 	pass->request_id = headers_request_id(exchange, worker->gate->env, &exchange->mem);
+	if (!is_let_in(pass, action))
+		return;
 	if (overrides_method(pass))
 		answer_problem(pass, PROBLEM_METHOD_OVERRIDE, NULL);
 	else

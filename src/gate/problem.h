@@ -29,6 +29,12 @@ enum problem {
 	PROBLEM_OPERATION_RUNNING,
 	PROBLEM_OPERATION_QUEUED,
 	PROBLEM_APPROVAL_PENDING,
+	PROBLEM_APPROVAL_DENIED,
+	PROBLEM_APPROVAL_EXPIRED,
+	PROBLEM_APPROVAL_OWN,
+	PROBLEM_APPROVAL_TWICE,
+	PROBLEM_APPROVAL_OTHER,
+	PROBLEM_APPROVAL_OVER,
 	PROBLEM_OPERATION_CANCELLED,
 	PROBLEM_OPERATION_FAILED,
 	PROBLEM_OUTCOME_UNKNOWN,
@@ -55,6 +61,10 @@ enum problem {
 	PROBLEM_QUERY_MALFORMED,
 	PROBLEM_UNAUTHENTICATED,
 	PROBLEM_FORBIDDEN,
+	PROBLEM_KEYS_UNAVAILABLE,
+	PROBLEM_CREDENTIAL_UNCHECKED,
+	PROBLEM_ACTION_FORBIDDEN,
+	PROBLEM_TOO_MANY_ATTEMPTS,
 	PROBLEM_SIGNATURE_INVALID,
 	PROBLEM_OVERLOADED,
 	PROBLEM_COUNT,
@@ -109,7 +119,8 @@ void problem_budget_detail(enum problem problem, const struct store_rule_view *v
 /* The body, appended to `body`. */
 void problem_write(struct buf *body, const struct problem_facts *facts);
 
-/* Its header lines: Content-Type, Cache-Control, Link, Retry-After where there is a wait. */
+/* Its header lines: Content-Type, Cache-Control, Link; Retry-After where there is a wait, a
+ * challenge where a credential is missing. */
 void problem_headers(struct buf *headers, const struct problem_facts *facts);
 
 /* The page at /.counterfoil/help, as plain text. */

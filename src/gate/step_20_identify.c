@@ -2,7 +2,7 @@
  * Identify: in whose name, under which token. Both come from the head, so that a request
  * which has neither is refused before its body is read; unless its action finds the token there.
  */
-#include "gate/account.h"
+#include "gate/caller.h"
 #include "gate/headers.h"
 #include "gate/request.h"
 
@@ -53,18 +53,33 @@ static enum step identify_event(struct request *request)
 {
 	request->account = arena_printf(&request->exchange->mem, "inbox/%.*s",
 					STR_ARG(request->policy.action->name));
+	request->caller.account = request->account;
 	request->retry_of = STR("");
 	if (!request->account.at || !request->request_id.len)
 		return request_problem(request, PROBLEM_OVERLOADED, NULL);
 	return STEP_RECOGNISE;
 }
 
+/* Who, and whether they may; nothing else of the request is looked at before. */
+static bool is_let_in(struct request *request)
+{
+	enum problem problem = caller_identify(request->worker, request->exchange, &request->caller,
+					       &request->problem);
+
+	if (problem != PROBLEM_NONE)
+		return false;
+	request->account = request->caller.account;
+	return caller_permit(&request->caller, policy_action_name(&request->policy),
+			     &request->problem) == PROBLEM_NONE;
+}
+
 enum step step_identify(struct request *request)
 {
 	if (policy_is_inbox(&request->policy))
 		return identify_event(request);
-	request->account = account_of(request->exchange);
-	if (!request->account.at || !request->request_id.len)
+	if (!is_let_in(request))
+		return STEP_ANSWER;
+	if (!request->request_id.len)
 		return request_problem(request, PROBLEM_OVERLOADED, NULL);
 	if (names_no_operation(request))
 		return request_problem(request, PROBLEM_RETRY_REFUSED,

@@ -29,6 +29,7 @@ bool step_wait_is_wished(const struct request *request)
 
 bool step_wait_enter(struct request *request)
 {
+	request->waiter.credential = request->caller.credential;
 	request->waiter.woken = woken;
 	request->waiter.left = left;
 	request->has_waiter = waiting_enter(&request->worker->gate->waiting, &request->waiter,
@@ -65,6 +66,7 @@ enum step step_wait_start(struct request *request)
  */
 enum step step_wait_finish(struct request *request)
 {
+	request->has_checked = false; /* a credential may have ended meanwhile */
 	return request->has_waiter ? step_wait_leave(request) : STEP_CLAIM;
 }
 

@@ -43,6 +43,8 @@ static void note_attempt(struct request *request)
 	struct gate *gate = request->worker->gate;
 	const struct store_attempt attempt = {
 		.at_ms = env_wall_ms(gate->env),
+		.agent = request->caller.agent,
+		.credential = request_credential(request),
 		.outcome = request->outcome,
 		.task = request->task,
 		.step = request->task_step,
@@ -97,6 +99,8 @@ static void log_request(const struct request *request)
 		log_text(&line, "problem", problem_kind(request->problem.problem)->slug);
 	if (request->account.len)
 		log_str(&line, "account", account_shown(request->account));
+	if (request->caller.agent.len)
+		log_str(&line, "agent", request->caller.agent);
 	request_line_traffic(&line, gate, request->exchange, request->request_id);
 	if (request->forward.call.client)
 		log_int(&line, "upstream_us", request->forward.call.duration_us);
@@ -114,6 +118,7 @@ static enum step end(struct request *request)
 
 	forward_fini(&request->forward);
 	ask_fini(&request->ask);
+	credential_check_fini(&request->check);
 	arena_fini(&request->ask_mem);
 	buf_fini(&request->report);
 	buf_fini(&request->lines);

@@ -153,6 +153,22 @@ void waiting_call(struct waiting_room *room, const struct operation_id *id)
 	pthread_mutex_unlock(&room->lock);
 }
 
+void waiting_call_credential(struct waiting_room *room, struct str credential)
+{
+	pthread_mutex_lock(&room->lock);
+	for (int i = 0; i < WAITING_BUCKETS; i++) {
+		struct list *link, *after;
+
+		list_for_each (link, after, &room->buckets[i]) {
+			struct waiter *waiter = list_entry(link, struct waiter, link);
+
+			if (str_equal(waiter->credential, credential))
+				call_out(waiter);
+		}
+	}
+	pthread_mutex_unlock(&room->lock);
+}
+
 void waiting_close(struct waiting_room *room)
 {
 	pthread_mutex_lock(&room->lock);

@@ -12,6 +12,7 @@
 #define GATE_WAITING_H
 
 #include "base/list.h"
+#include "base/str.h"
 #include "core/operation.h"
 #include "net/loop.h"
 
@@ -30,6 +31,7 @@ struct waiting_room {
 
 struct waiter {
 	struct operation_id id;
+	struct str credential; /* by which its caller was let in; set before it enters */
 	void (*woken)(struct waiter *waiter); /* moved, or the time is up; on its own loop */
 	void (*left)(struct waiter *waiter);  /* after waiting_leave(): its memory is free to go */
 
@@ -61,6 +63,9 @@ void waiting_leave(struct waiting_room *room, struct waiter *waiter);
 
 /* The operation has moved. Any thread. */
 void waiting_call(struct waiting_room *room, const struct operation_id *id);
+
+/* The credential is no longer in force: call those who wait by it. Any thread. */
+void waiting_call_credential(struct waiting_room *room, struct str credential);
 
 /* Call everybody, and let nobody in any more: the gate is about to end. Any thread. */
 void waiting_close(struct waiting_room *room);

@@ -121,6 +121,7 @@ void store_submit(struct store *store, struct store_command *command)
 	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
 	command->record = NULL;
+	command->question = NULL;
 	pthread_mutex_lock(&store->lock);
 	require(!store->is_closing);
 	if (store->queue.count < STORE_QUEUE_MAX)
@@ -174,6 +175,7 @@ static void pack_attempt(char **at, const struct store_attempt *attempt,
 {
 	*out_copy = *attempt;
 	out_copy->agent = pack(at, attempt->agent);
+	out_copy->credential = pack(at, attempt->credential);
 	out_copy->task = pack(at, attempt->task);
 	out_copy->step = pack(at, attempt->step);
 	out_copy->request_id = pack(at, attempt->request_id);
@@ -196,10 +198,10 @@ static void submit_copy(struct store *store, enum store_kind kind,
 			const struct store_operation *operation,
 			const struct store_attempt *attempt)
 {
-	size_t text = attempt->agent.len + attempt->task.len + attempt->step.len +
-		      attempt->request_id.len + attempt->note.len + operation->account.len +
-		      operation->token.len + operation->action.len + operation->method.len +
-		      operation->path.len;
+	size_t text = attempt->agent.len + attempt->credential.len + attempt->task.len +
+		      attempt->step.len + attempt->request_id.len + attempt->note.len +
+		      operation->account.len + operation->token.len + operation->action.len +
+		      operation->method.len + operation->path.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 
@@ -523,6 +525,7 @@ static bool keeps_result(const struct store_command *command)
 static void forget_result(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->errand_count = 0;
 	command->fence = 0;
 	command->makes_due = false;
@@ -592,6 +595,8 @@ static void answer(struct store *store, struct store_command *command)
 	}
 	if (command->record)
 		command->operation = *command->record;
+	if (command->question)
+		command->approval = *command->question;
 	newest = atomic_load_explicit(&home->answered, memory_order_relaxed);
 	do
 		command->next = newest;

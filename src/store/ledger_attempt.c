@@ -30,6 +30,7 @@ int ledger_add_attempt(struct ledger *ledger, int64_t op, uint32_t n, int64_t at
 	bind_str(insert, 7, attempt->step);
 	bind_str(insert, 8, attempt->request_id);
 	sqlite3_bind_int(insert, 9, attempt->delivered);
+	bind_str(insert, 10, attempt->credential);
 	r = ledger_run(ledger, insert);
 	if (r == 0 && (attempt->by || attempt->note.len))
 		r = put_remark(ledger, op, n, attempt);

@@ -238,8 +238,8 @@ bool take_request(struct arena *mem, struct store_request *request)
 
 bool take_attempt(struct arena *mem, struct store_attempt *attempt)
 {
-	struct str *texts[] = {&attempt->agent, &attempt->task, &attempt->step,
-			       &attempt->request_id, &attempt->note};
+	struct str *texts[] = {&attempt->agent, &attempt->credential, &attempt->task,
+			       &attempt->step,	&attempt->request_id, &attempt->note};
 
 	return take_all(mem, texts, sizeof(texts) / sizeof(texts[0]));
 }

@@ -209,6 +209,19 @@ class Gate:
             body = json_module.dumps(json).encode()
         return self.admin(target, method, [('Authorization', 'Bearer ' + key), *headers], body)
 
+    def key(self, account=None, agent=None, role='agent', **more):
+        """A new key of the gate's own: its document, with its text as `key`."""
+        wish = {'account': account, 'agent': agent, 'role': role, **more}
+        response = self.operator('/api/keys', 'POST', {n: v for n, v in wish.items() if v is not None})
+        assert response.status == 201, response
+        made = response.json()
+        self.secrets.add(made['key'])
+        return made
+
+    def revoke(self, id, why='test'):
+        response = self.operator(f'/api/keys/{id}/revoke', 'POST', {'why': why})
+        assert response.status == 200 and response.json()['state'] == 'revoked', response
+
     def operation(self, id, account=None):
         """The status resource's document of an operation."""
         response = self.get(f'/.counterfoil/operations/{id}', account=account)

@@ -66,9 +66,11 @@ static const char *read_text(struct desk *desk, enum decision_kind kind, const c
 /* Read it, and make it the command. */
 static void decide(struct desk *desk, enum decision_kind kind, const char *text)
 {
+	static const struct caller person = {.credential = {"admin-token", 11}};
 	struct decision decision = {0};
 
 	assert_null(read_text(desk, kind, text, &decision));
+	assert_true(decision_by(&decision, &person, &desk->mem));
 	decision_command(&decision, &desk->settings, &desk->found, NOW_MS, &desk->mem,
 			 &desk->command);
 	assert_memory_equal(&desk->command.operation.id, &desk->found.operation.id,
@@ -129,6 +131,20 @@ static void a_move_says_who_and_why(void **state)
 	assert_true(desk->command.any_epoch);
 	assert_true(str_equal(desk->command.operation.reason, STR("not wanted")));
 	assert_true(str_equal(desk->command.operation.decided_by, STR("operator")));
+}
+
+static void a_key_is_named_with_who_has_it(void **state)
+{
+	struct desk *desk = *state;
+	const struct caller caller = {.agent = STR("ann"), .credential = STR("key_1")};
+	struct decision decision = {.kind = DECISION_CANCEL, .why = STR("x")};
+
+	assert_true(decision_by(&decision, &caller, &desk->mem));
+	decision_command(&decision, &desk->settings, &desk->found, NOW_MS, &desk->mem,
+			 &desk->command);
+	assert_true(str_equal(desk->command.operation.decided_by, STR("ann key_1")));
+	assert_true(str_equal(desk->command.attempt.agent, STR("ann")));
+	assert_true(str_equal(desk->command.attempt.credential, STR("key_1")));
 }
 
 static void assert_history(const struct desk *desk, enum outcome outcome, const char *note)
@@ -277,6 +293,7 @@ int main(void)
 		TEST(every_decision_needs_a_reason),
 		TEST(a_flag_is_true_or_false),
 		TEST(a_move_says_who_and_why),
+		TEST(a_key_is_named_with_who_has_it),
 		TEST(a_move_is_told_in_the_history),
 		TEST(a_note_without_room_is_the_reason),
 		TEST(what_happened_is_three_events),

@@ -74,6 +74,19 @@ static void a_key_is_somebody(void **state)
 	assert_false(caller_may_call(&desk->caller, STR("payments.create")));
 }
 
+static void a_key_is_the_same_by_its_id(void **state)
+{
+	struct desk *desk = *state;
+	struct str id = str_from(desk->id);
+
+	assert_int_equal(callers_find_id(desk->callers, id, 999, &desk->mem, &desk->caller), 0);
+	assert_true(str_equal(desk->caller.agent, STR("bot")));
+	assert_int_equal(callers_find_id(desk->callers, id, 1000, &desk->mem, &desk->caller),
+			 CALLERS_EXPIRED);
+	assert_int_equal(callers_find_id(desk->callers, STR("key_0"), 1, &desk->mem, &desk->caller),
+			 CALLERS_UNKNOWN);
+}
+
 static void another_text_is_nobody(void **state)
 {
 	struct desk *desk = *state;
@@ -187,6 +200,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_key_is_somebody),
+		TEST(a_key_is_the_same_by_its_id),
 		TEST(another_text_is_nobody),
 		TEST(a_key_is_over_at_its_time),
 		TEST(a_revoked_key_opens_nothing_and_is_known),
