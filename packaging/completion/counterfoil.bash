@@ -19,8 +19,9 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --key-file | --agent | --role | \
-			--actions | --expires | --label)
+			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
+			--to-passphrase-file | --key-file | --agent | --role | --actions | \
+			--expires | --label)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -33,7 +34,7 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --since | --key-file) _counterfoil_files ;;
+	--config | --since | --to-file | --to-passphrase-file | --key-file) _counterfoil_files ;;
 	--role) _counterfoil_reply "agent approver operator auditor" ;;
 	--data)
 		compopt -o filenames 2>/dev/null
@@ -46,7 +47,7 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --agent | --actions | --expires | --label) ;;
+		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | --label) ;;
 	*) return 1 ;;
 	esac
 }
@@ -82,7 +83,7 @@ _counterfoil_audit() {
 	show)
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "--data --op --token --account --event \
-				--since --json --help"
+				--since --json --config --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
@@ -90,7 +91,7 @@ _counterfoil_audit() {
 		;;
 	export)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--help"
+			_counterfoil_reply "--config --help"
 		else
 			_counterfoil_files
 		fi
@@ -102,6 +103,17 @@ _counterfoil_audit() {
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
 		fi
+		;;
+	esac
+}
+
+_counterfoil_vault() {
+	case ${words[1]-} in
+	'') _counterfoil_reply "show rotate rewrap" ;;
+	show | rotate) _counterfoil_reply "--config --data --help" ;;
+	rewrap)
+		_counterfoil_reply "--config --data --to-file --to-credential \
+			--to-passphrase-file --help"
 		;;
 	esac
 }
@@ -162,11 +174,12 @@ _counterfoil_key() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op key secret audit config" ;;
+	'') _counterfoil_reply "serve sandbox op approve deny key secret audit vault config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify" ;;
+	vault) _counterfoil_reply "show rotate rewrap" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
@@ -179,13 +192,25 @@ _counterfoil() {
 	_counterfoil_value && return
 	_counterfoil_words
 	case ${words[0]-} in
-	'') _counterfoil_reply "serve sandbox op key secret audit config help --version --help" ;;
+	'')
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault config help
+			--version --help"
+		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
+	approve)
+		_counterfoil_reply "--data --config --admin --key-file --json --help --yes
+			--fingerprint --why"
+		;;
+	deny)
+		_counterfoil_reply "--data --config --admin --key-file --json --help --fingerprint
+			--why"
+		;;
 	key) _counterfoil_key ;;
 	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
+	vault) _counterfoil_vault ;;
 	config) _counterfoil_config ;;
 	help) _counterfoil_help ;;
 	esac

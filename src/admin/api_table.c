@@ -8,6 +8,7 @@
 #include "admin/api.h"
 
 #define OPERATION "/api/operations/{operation}"
+#define APPROVAL  "/api/approvals/{operation}"
 
 static const struct api_endpoint endpoints[] = {
 	{
@@ -143,26 +144,33 @@ static const struct api_endpoint endpoints[] = {
 	},
 	{
 		.method = "GET",
-		.path = "/api/keys",
-		.power = POWER_ADMINISTER,
-		.handler = api_list_keys,
-		.summary = "the gate's own keys, without their texts",
+		.path = "/api/approvals",
+		.power = POWER_LOOK,
+		.handler = api_list_approvals,
+		.summary = "questions to people, those that wait first, a page",
+	},
+	{
+		.method = "GET",
+		.path = APPROVAL,
+		.power = POWER_LOOK,
+		.handler = api_show_approval,
+		.summary = "one question, with all that there is to know of it",
 	},
 	{
 		.method = "POST",
-		.path = "/api/keys",
-		.power = POWER_ADMINISTER,
+		.path = APPROVAL "/approve",
+		.power = POWER_DECIDE,
 		.body = API_BODY_OBJECT,
-		.handler = api_create_key,
-		.summary = "make a key; its text is told once",
+		.handler = api_approve,
+		.summary = "agree to it",
 	},
 	{
 		.method = "POST",
-		.path = "/api/keys/{key}/revoke",
-		.power = POWER_ADMINISTER,
+		.path = APPROVAL "/deny",
+		.power = POWER_DECIDE,
 		.body = API_BODY_OBJECT,
-		.handler = api_revoke_key,
-		.summary = "revoke a key, at once",
+		.handler = api_deny,
+		.summary = "refuse it",
 	},
 	{
 		.method = "POST",
@@ -201,6 +209,29 @@ static const struct api_endpoint endpoints[] = {
 		.power = POWER_ADMINISTER,
 		.handler = api_remove_secret,
 		.summary = "forget a secret",
+	},
+	{
+		.method = "GET",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.handler = api_list_keys,
+		.summary = "the gate's own keys, without their texts",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_create_key,
+		.summary = "make a key; its text is told once",
+	},
+	{
+		.method = "POST",
+		.path = "/api/keys/{key}/revoke",
+		.power = POWER_ADMINISTER,
+		.body = API_BODY_OBJECT,
+		.handler = api_revoke_key,
+		.summary = "revoke a key, at once",
 	},
 };
 

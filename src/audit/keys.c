@@ -21,7 +21,7 @@ enum { KEY_SIZE = 32 };
 _Static_assert((int)KEY_SIZE == (int)NOTE_SEED_SIZE && (int)KEY_SIZE == (int)ENTRY_KEY_SIZE,
 	       "both keys have one size");
 
-enum { KEY_NAME_MAX = 40 };
+enum { KEY_NAME_MAX = 40, SEALED_SIZE = KEY_SIZE + VAULT_OVERHEAD, UNSEAL_MEMORY = 1024 };
 
 enum key_kind { KEY_SEED, KEY_DATA, KEY_PUBLIC };
 
@@ -65,21 +65,20 @@ static const char *look_at(const struct stat *facts)
 	if (facts->st_mode & (S_IRWXG | S_IRWXO))
 		return "can be read by others: make it yours alone (chmod 600), and think about "
 		       "who has read it";
-	if (facts->st_size != KEY_SIZE)
-		return "has the wrong size, a key has 32 bytes: put the key back from your copy "
-		       "of it";
+	if (facts->st_size != KEY_SIZE && facts->st_size != SEALED_SIZE)
+		return "has the wrong size, it is no key: put the key back from your copy of it";
 	return NULL;
 }
 
-static int read_key(const char *folder, enum key_kind kind, uint32_t epoch, uint8_t out[KEY_SIZE],
-		    char *why, size_t why_size)
+/* The bytes of a key's file, sealed or not. */
+static int read_file(const char *folder, const char *name, uint8_t out[SEALED_SIZE],
+		     size_t *out_size, char *why, size_t why_size)
 {
-	char path[4096], name[KEY_NAME_MAX];
 	const char *fault;
+	char path[4096];
 	struct stat facts;
 	int fd, r = 0;
 
-	name_key(kind, epoch, name);
 	if (snprintf(path, sizeof(path), "%s/%s", folder, name) >= (int)sizeof(path))
 		return refuse(why, why_size, folder, name, "has too long a name");
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -94,10 +93,57 @@ static int read_key(const char *folder, enum key_kind kind, uint32_t epoch, uint
 	fault = r == 0 ? look_at(&facts) : NULL;
 	if (fault)
 		r = refuse(why, why_size, folder, name, fault);
-	if (r == 0 && read(fd, out, KEY_SIZE) != KEY_SIZE)
+	*out_size = r == 0 ? (size_t)facts.st_size : 0;
+	if (r == 0 && read(fd, out, *out_size) != (ssize_t)*out_size)
 		r = refuse(why, why_size, folder, name, "cannot be read whole");
 	close(fd);
 	return r;
+}
+
+static struct vault_place place_of(const char *name)
+{
+	return (struct vault_place){"audit key", 0, str_from(name)};
+}
+
+static const char *unseal(struct vault *vault, const char *name, struct str sealed,
+			  uint8_t out[KEY_SIZE])
+{
+	struct arena mem;
+	struct str plain;
+	int r;
+
+	if (!vault)
+		return "is sealed, and the folder's vault.json is missing: put that back from your "
+		       "copy of it";
+	arena_init(&mem, UNSEAL_MEMORY);
+	r = vault_unseal(vault, place_of(name), sealed, &mem, &plain);
+	if (r == 0) {
+		memcpy(out, plain.at, KEY_SIZE);
+		explicit_bzero((char *)(uintptr_t)plain.at, KEY_SIZE);
+	}
+	arena_fini(&mem);
+	return r == 0 ? NULL
+		      : "is not what the vault beside it has sealed: put both back from your copy "
+			"of them";
+}
+
+static int read_key(const char *folder, struct vault *vault, enum key_kind kind, uint32_t epoch,
+		    uint8_t out[KEY_SIZE], char *why, size_t why_size)
+{
+	uint8_t bytes[SEALED_SIZE];
+	const char *fault = NULL;
+	char name[KEY_NAME_MAX];
+	size_t size;
+	int r;
+
+	name_key(kind, epoch, name);
+	r = read_file(folder, name, bytes, &size, why, why_size);
+	if (r == 0 && size == SEALED_SIZE)
+		fault = unseal(vault, name, str_of((const char *)bytes, size), out);
+	else if (r == 0)
+		memcpy(out, bytes, KEY_SIZE);
+	sodium_memzero(bytes, sizeof(bytes));
+	return fault ? refuse(why, why_size, folder, name, fault) : r;
 }
 
 static int check_folder(const char *folder, char *why, size_t why_size)
@@ -111,36 +157,53 @@ static int check_folder(const char *folder, char *why, size_t why_size)
 	return FAIL_CONFIG;
 }
 
-int audit_data_key_read(const char *folder, uint32_t epoch, struct entry_key *out_key, char *why,
-			size_t why_size)
+int audit_data_key_read(const char *folder, struct vault *vault, uint32_t epoch,
+			struct entry_key *out_key, char *why, size_t why_size)
 {
 	uint8_t secret[KEY_SIZE];
 	int r = check_folder(folder, why, why_size);
 
 	if (r == 0)
-		r = read_key(folder, KEY_DATA, epoch, secret, why, why_size);
+		r = read_key(folder, vault, KEY_DATA, epoch, secret, why, why_size);
 	if (r == 0)
 		entry_key_init(out_key, secret);
 	sodium_memzero(secret, sizeof(secret));
 	return r;
 }
 
-int audit_seed_read(const char *folder, uint32_t epoch, uint8_t out_seed[NOTE_SEED_SIZE], char *why,
-		    size_t why_size)
+int audit_seed_read(const char *folder, struct vault *vault, uint32_t epoch,
+		    uint8_t out_seed[NOTE_SEED_SIZE], char *why, size_t why_size)
 {
-	return read_key(folder, KEY_SEED, epoch, out_seed, why, why_size);
+	return read_key(folder, vault, KEY_SEED, epoch, out_seed, why, why_size);
 }
 
-int audit_keys_read(const char *folder, uint32_t epoch, struct audit_keys *out_keys, char *why,
-		    size_t why_size)
+int audit_keys_read(const char *folder, struct vault *vault, uint32_t epoch,
+		    struct audit_keys *out_keys, char *why, size_t why_size)
 {
-	int r = audit_data_key_read(folder, epoch, &out_keys->data, why, why_size);
+	int r = audit_data_key_read(folder, vault, epoch, &out_keys->data, why, why_size);
 
-	return r == 0 ? audit_seed_read(folder, epoch, out_keys->seed, why, why_size) : r;
+	return r == 0 ? audit_seed_read(folder, vault, epoch, out_keys->seed, why, why_size) : r;
 }
 
-static int make_key(int fd, const char *folder, enum key_kind kind, uint32_t epoch,
-		    const struct env *env, char *why, size_t why_size)
+/* Put a key into its file, sealed where there is a vault. */
+static int write_key(int fd, struct vault *vault, const char *name, const uint8_t secret[KEY_SIZE])
+{
+	struct str plain = str_of((const char *)secret, KEY_SIZE);
+	struct buf sealed;
+	int r;
+
+	if (!vault)
+		return disk_replace(fd, name, plain, 0600);
+	buf_init(&sealed, SEALED_SIZE);
+	vault_seal(vault, place_of(name), plain, &sealed);
+	errno = ENOMEM;
+	r = sealed.is_spoiled ? FAIL_IO : disk_replace(fd, name, buf_str(&sealed), 0600);
+	buf_fini(&sealed);
+	return r;
+}
+
+static int make_key(int fd, const char *folder, struct vault *vault, enum key_kind kind,
+		    uint32_t epoch, const struct env *env, char *why, size_t why_size)
 {
 	uint8_t secret[KEY_SIZE];
 	char name[KEY_NAME_MAX];
@@ -150,13 +213,44 @@ static int make_key(int fd, const char *folder, enum key_kind kind, uint32_t epo
 	if (faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	env_random(env, secret, sizeof(secret));
-	r = disk_replace(fd, name, str_of((const char *)secret, sizeof(secret)), 0600);
+	r = write_key(fd, vault, name, secret);
 	sodium_memzero(secret, sizeof(secret));
 	return r == 0 ? 0 : refuse_errno(why, why_size, folder, name, errno);
 }
 
-int audit_keys_make(const char *folder, uint32_t epoch, const struct env *env, char *why,
+/* Replaced whole: a crash leaves the one or the other. */
+static int seal_key(int fd, const char *folder, struct vault *vault, enum key_kind kind,
+		    uint32_t epoch, char *why, size_t why_size)
+{
+	uint8_t bytes[SEALED_SIZE];
+	char name[KEY_NAME_MAX];
+	size_t size;
+	int r;
+
+	name_key(kind, epoch, name);
+	r = read_file(folder, name, bytes, &size, why, why_size);
+	if (r == 0 && size == KEY_SIZE && write_key(fd, vault, name, bytes) != 0)
+		r = refuse_errno(why, why_size, folder, name, errno);
+	sodium_memzero(bytes, sizeof(bytes));
+	return r == KEYS_ABSENT ? 0 : r; /* an erased one */
+}
+
+int audit_keys_seal(const char *folder, struct vault *vault, uint32_t epoch, char *why,
 		    size_t why_size)
+{
+	int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+
+	if (fd < 0)
+		return refuse_errno(why, why_size, folder, "", errno);
+	r = seal_key(fd, folder, vault, KEY_SEED, epoch, why, why_size);
+	if (r == 0)
+		r = seal_key(fd, folder, vault, KEY_DATA, epoch, why, why_size);
+	close(fd);
+	return r;
+}
+
+int audit_keys_make(const char *folder, struct vault *vault, uint32_t epoch, const struct env *env,
+		    char *why, size_t why_size)
 {
 	int fd, r;
 
@@ -165,9 +259,9 @@ int audit_keys_make(const char *folder, uint32_t epoch, const struct env *env, c
 	fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return refuse_errno(why, why_size, folder, "", errno);
-	r = make_key(fd, folder, KEY_SEED, epoch, env, why, why_size);
+	r = make_key(fd, folder, vault, KEY_SEED, epoch, env, why, why_size);
 	if (r == 0)
-		r = make_key(fd, folder, KEY_DATA, epoch, env, why, why_size);
+		r = make_key(fd, folder, vault, KEY_DATA, epoch, env, why, why_size);
 	if (r == 0 && (fsync(fd) != 0 || disk_sync_parent(fd) != 0))
 		r = refuse_errno(why, why_size, folder, "", errno);
 	close(fd);
@@ -177,7 +271,7 @@ int audit_keys_make(const char *folder, uint32_t epoch, const struct env *env, c
 /* Zeros over what is there, synced, before its name goes. */
 static int overwrite(int fd, const char *name)
 {
-	static const char zeros[KEY_SIZE];
+	static const char zeros[SEALED_SIZE];
 	int file = openat(fd, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), r = FAIL_IO;
 	int error_number;
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "cli/command.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 enum { PATH_MAX_SIZE = 4096, AGAIN_MAX = 10, RECORD_MEMORY = 16 << 20 };
@@ -33,6 +34,22 @@ struct str audit_member(const struct json_value *value, const char *name)
 	const struct json_value *member = value ? json_member(value, str_from(name)) : NULL;
 
 	return member && member->type == JSON_STRING ? member->string : STR("");
+}
+
+bool audit_file_read(const char *path, struct buf *out)
+{
+	FILE *file = fopen(path, "rb");
+	char *at = file ? buf_reserve(out, NOTE_SIZE_MAX) : NULL;
+	bool is_read;
+
+	if (at)
+		buf_commit(out, fread(at, 1, NOTE_SIZE_MAX, file));
+	is_read = at && !ferror(file);
+	if (!is_read)
+		command_message("%s cannot be read: %s", path, strerror(errno));
+	if (file)
+		(void)fclose(file);
+	return is_read;
 }
 
 /* How far it is published. 0, LOG_ABSENT, < 0. */
@@ -82,8 +99,8 @@ static const struct entry_key *key_of(struct reader *reader, uint32_t epoch)
 
 	if (reader->key_state == KEY_UNASKED || reader->key_epoch != epoch) {
 		reader->key_epoch = epoch;
-		reader->key_state = audit_data_key_read(reader->keys, epoch, &reader->key, why,
-							sizeof(why)) == 0
+		reader->key_state = audit_data_key_read(reader->keys, reader->reading->vault, epoch,
+							&reader->key, why, sizeof(why)) == 0
 					    ? KEY_THERE
 					    : KEY_MISSING;
 	}
@@ -227,7 +244,8 @@ static int open_log(struct reader *reader)
 	int r;
 
 	snprintf(reader->keys, sizeof(reader->keys), "%s/keys", data);
-	r = audit_data_key_read(reader->keys, 0, &reader->key, why, sizeof(why));
+	r = audit_data_key_read(reader->keys, reader->reading->vault, 0, &reader->key, why,
+				sizeof(why));
 	/* Where there is a second epoch the first one's may be erased. */
 	if (r < 0 || (r != 0 && !audit_vkey_read(reader->keys, 1, &verifier))) {
 		command_message("%s", why);
@@ -247,6 +265,11 @@ static int open_log(struct reader *reader)
 	return r == 0 ? 0 : FAIL_IO;
 }
 
+static int tell_rest(void *state, struct str bytes)
+{
+	return tell(state, bytes);
+}
+
 int audit_read(struct audit_reading *reading)
 {
 	struct reader reader = {.reading = reading, .folder.fd = -1};
@@ -261,6 +284,8 @@ int audit_read(struct audit_reading *reading)
 		r = find_erased(&reader);
 	if (r == 0)
 		r = read_entries(&reader, tell);
+	if (r == 0 && reading->read_rest)
+		r = reading->read_rest(reading->state, reading->size, tell_rest, &reader);
 	log_folder_close(&reader.folder);
 	entry_key_fini(&reader.key);
 	arena_fini(&reader.mem);

@@ -9,6 +9,7 @@
 #define CLI_AUDIT_READ_H
 
 #include "audit/entry.h"
+#include "vault/vault.h"
 #include "json/json.h"
 
 enum { AUDIT_EPOCHS_MAX = 4096 };
@@ -22,10 +23,15 @@ struct audit_record {
 };
 
 struct audit_reading {
-	const char *data; /* the data directory */
+	const char *data;    /* the data directory */
+	struct vault *vault; /* opens its keys; NULL: they are in clear */
 	/* Told of every entry in its order. 0 to go on; anything else ends it. */
 	int (*on_record)(void *state, const struct audit_record *record);
 	void *state;
+	/* NULL, or tells of entries from `from` on that are not published yet, with the same state.
+	 */
+	int (*read_rest)(void *state, uint64_t from, int (*tell)(void *teller, struct str bytes),
+			 void *teller);
 	uint64_t size;	     /* out: of the newest checkpoint, which is how far it is read */
 	uint64_t unreadable; /* out: entries that no key opens, of those that are there */
 	uint64_t erased;     /* out: entries whose key is erased */
@@ -35,6 +41,10 @@ struct audit_reading {
 
 /* 0; what on_record returned; else < 0 and a message has been written. */
 int audit_read(struct audit_reading *reading);
+
+/* A whole file of a note's size; what is longer comes cut off, and so is no note. False after a
+ * message. */
+bool audit_file_read(const char *path, struct buf *out);
 
 /* A member that is a text; empty where there is none. */
 struct str audit_member(const struct json_value *value, const char *name);

@@ -2,42 +2,30 @@
  * counterfoil audit: the audit log, from its files.
  *
  * Verifying needs no gate, no store and no secret: it may be done elsewhere, by somebody else, on
- * a copy.
+ * a copy. Only --state opens a store, of a gate that does not run, and its data keys.
  */
 #include "audit/verify.h"
 #include "base/err.h"
+#include "cli/audit_proof.h"
+#include "cli/audit_read.h"
+#include "cli/audit_state.h"
 #include "cli/audit_view.h"
 #include "cli/command.h"
 
-#include <errno.h>
+#include <inttypes.h>
 
-enum { VERIFY_VKEY, VERIFY_SINCE, VERIFY_JSON };
-enum { REPORT_MAX = 4096, EXIT_NO_ANCHOR = 2 };
+enum { VERIFY_VKEY, VERIFY_SINCE, VERIFY_STATE, VERIFY_PROOF, VERIFY_JSON };
+enum { VERIFY_PATH_MAX = 4096, REPORT_MAX = 4096, EXIT_NO_ANCHOR = 2 };
 
 static const char default_folder[] = "counterfoil-data/audit";
 
 static const struct command_option verify_options[] = {
 	{"--vkey", "KEY", "the log's verifier key, \"name+id+base64\"; never taken from the log"},
 	{"--since", "CHECKPOINT", "a file with a checkpoint of this log that was kept elsewhere"},
+	{"--state", "DATA", "also hold the operations in this data directory against the entries"},
+	{"--proof", "FILE", "check this proof, and no log: what audit prove has written"},
 	{"--json", NULL, "print one JSON object"},
 };
-
-/* A whole file. What is longer than a note can be comes cut off, and so is no note. */
-static bool read_since(const char *path, struct buf *out)
-{
-	FILE *file = fopen(path, "rb");
-	char *at = file ? buf_reserve(out, NOTE_SIZE_MAX) : NULL;
-	bool is_read;
-
-	if (at)
-		buf_commit(out, fread(at, 1, NOTE_SIZE_MAX, file));
-	is_read = at && !ferror(file);
-	if (!is_read)
-		command_message("%s cannot be read: %s", path, strerror(errno));
-	if (file)
-		(void)fclose(file);
-	return is_read;
-}
 
 static int exit_status(enum verify_result result)
 {
@@ -89,9 +77,103 @@ static int verify(const char *path, struct verify_order *order, bool is_json)
 	return exit_status(report.result);
 }
 
+/* -- the state --------------------------------------------------------------------- */
+
+static int compare_state(const char *directory, bool is_json)
+{
+	struct audit_state state;
+
+	if (audit_state_compare(directory, is_json, &state) != 0)
+		return EXIT_NOT_SO;
+	if (is_json)
+		printf("{\"operations\":%" PRIu64 ",\"different\":%" PRIu64
+		       ",\"forgotten\":%" PRIu64 ",\"untold\":%" PRIu64 "}\n",
+		       state.operations, state.different, state.forgotten, state.untold);
+	else
+		printf("state: %s\n  operations   %" PRIu64 " in the store, %" PRIu64
+		       " differ, %" PRIu64 " had ended and are forgotten, %" PRIu64
+		       " cannot be read\n",
+		       state.different ? "differs" : "ok", state.operations, state.different,
+		       state.forgotten, state.untold);
+	return state.different ? EXIT_NOT_SO : EXIT_DONE;
+}
+
+/* -- proofs ------------------------------------------------------------------------ */
+
+static const char *const proof_texts[] = {
+	[PROOF_HOLDS] = "ok",
+	[PROOF_MALFORMED] = "malformed",
+	[PROOF_UNKNOWN] = "key-mismatch",
+	[PROOF_BAD_SIGNATURE] = "bad-signature",
+	[PROOF_FALSE] = "false",
+};
+
+static void print_proof(enum proof_verdict verdict, const struct audit_proof_facts *facts,
+			bool is_json)
+{
+	if (is_json) {
+		printf("{\"result\":\"%s\"", proof_texts[verdict]);
+		if (verdict == PROOF_HOLDS)
+			printf(",\"size\":%" PRIu64 ",\"%s\":%" PRIu64, facts->size,
+			       facts->is_consistency ? "since" : "entry",
+			       facts->is_consistency ? facts->old_size : facts->index);
+		printf("}\n");
+		return;
+	}
+	printf("%s\n", proof_texts[verdict]);
+	if (verdict == PROOF_HOLDS && facts->is_consistency)
+		printf("  the log of %" PRIu64 " entries begins with those %" PRIu64 "\n",
+		       facts->size, facts->old_size);
+	else if (verdict == PROOF_HOLDS)
+		printf("  entry %" PRIu64 " is in the log of %" PRIu64 " entries\n", facts->index,
+		       facts->size);
+}
+
+static int verify_proof(const char *path, const struct verify_order *order, bool is_json)
+{
+	struct audit_proof_facts facts;
+	enum proof_verdict verdict;
+	struct buf bytes;
+
+	buf_init(&bytes, PROOF_SIZE_MAX);
+	if (!audit_file_read(path, &bytes)) {
+		buf_fini(&bytes);
+		return EXIT_USAGE;
+	}
+	verdict = audit_proof_check(buf_str(&bytes), order->since, order->key, &facts);
+	if (verdict == PROOF_MALFORMED && facts.is_consistency && !order->since.at)
+		command_message("it is about a checkpoint that you kept: name it with --since");
+	print_proof(verdict, &facts, is_json);
+	buf_fini(&bytes);
+	if (verdict == PROOF_UNKNOWN)
+		return EXIT_NO_ANCHOR;
+	return verdict == PROOF_HOLDS ? EXIT_DONE : EXIT_NOT_SO;
+}
+
+/* -- verify ------------------------------------------------------------------------ */
+
+static int verify_all(const struct command_call *call, struct verify_order *order)
+{
+	const char *state = call->options[VERIFY_STATE];
+	bool is_json = call->options[VERIFY_JSON] != NULL;
+	char path[VERIFY_PATH_MAX];
+	int status, state_status;
+
+	if (call->options[VERIFY_PROOF])
+		return verify_proof(call->options[VERIFY_PROOF], order, is_json);
+	snprintf(path, sizeof(path), "%s",
+		 call->operand_count ? call->operands[0] : default_folder);
+	if (state && !call->operand_count)
+		snprintf(path, sizeof(path), "%s/audit", state);
+	status = verify(path, order, is_json);
+	if (!state)
+		return status;
+	state_status = compare_state(state, is_json);
+	return status == EXIT_DONE ? state_status : status;
+}
+
 static int run_verify(const struct command_call *call)
 {
-	const char *path = call->operand_count ? call->operands[0] : default_folder;
 	const char *since_path = call->options[VERIFY_SINCE];
 	struct note_verifier key;
 	struct verify_order order = {.key = &key};
@@ -105,10 +187,10 @@ static int run_verify(const struct command_call *call)
 				       "\"%s\" is no verifier key: name+id+base64 of Ed25519",
 				       call->options[VERIFY_VKEY]);
 	buf_init(&since, NOTE_SIZE_MAX);
-	if (!since_path || read_since(since_path, &since)) {
+	if (!since_path || audit_file_read(since_path, &since)) {
 		if (since_path)
 			order.since = str_of(since.at ? since.at : "", since.len);
-		status = verify(path, &order, call->options[VERIFY_JSON] != NULL);
+		status = verify_all(call, &order);
 	}
 	buf_fini(&since);
 	return status;
@@ -117,7 +199,8 @@ static int run_verify(const struct command_call *call)
 static const struct command command_verify = {
 	.name = "audit verify",
 	.summary = "checks an audit log from its files, with public keys only",
-	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--json]",
+	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--state DATA] [--json]\n"
+		 "           --proof FILE --vkey KEY [--since CHECKPOINT] [--json]",
 	.text = "DIR is the log's folder, counterfoil-data/audit by default, or a copy of it. "
 		"Every\n"
 		"entry is hashed again and compared with what was signed; nothing is decrypted.\n"
@@ -125,6 +208,8 @@ static const struct command command_verify = {
 		"older state agrees with itself: only a checkpoint that was kept elsewhere\n"
 		"(--since) shows it. KEY should be the first epoch's: it protects old entries\n"
 		"from a thief of today's.\n"
+		"--state, with the data keys and no gate running, recomputes operations from the\n"
+		"entries and names each that the store has otherwise.\n"
 		"\n"
 		"Exit status: 0 ok, ok-unsealed; 1 tampered, truncated, forked, rolled-back,\n"
 		"bad-signature; 2 missing-anchor, key-mismatch.\n",
@@ -134,13 +219,17 @@ static const struct command command_verify = {
 	.run = run_verify,
 };
 
-static const struct command *const audit_commands[] = {&command_audit_show,  &command_audit_export,
-						       &command_verify,	     &command_audit_rotate,
-						       &command_audit_erase, NULL};
+static const struct command *const audit_commands[] = {&command_audit_show,
+						       &command_audit_export,
+						       &command_verify,
+						       &command_audit_rotate,
+						       &command_audit_erase,
+						       &command_audit_prove,
+						       NULL};
 
 const struct command command_audit = {
 	.name = "audit",
 	.summary = "reads and checks the audit log",
-	.usage = "show | export | verify | rotate | erase",
+	.usage = "show | export | verify | prove | rotate | erase",
 	.commands = audit_commands,
 };

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "cli/audit_read.h"
 #include "cli/command.h"
+#include "cli/data_place.h"
 #include "cli/terminal.h"
 #include "core/timestamp.h"
 
@@ -30,11 +31,11 @@ enum {
 	SHOW_EVENT,
 	SHOW_SINCE,
 	SHOW_UNTIL,
-	SHOW_JSON
+	SHOW_JSON,
+	SHOW_CONFIG
 };
+enum { EXPORT_CONFIG };
 enum { LINE_MAX_SIZE = 1 << 20, TIME_TEXT = 25, SINCE_MEMORY = 4096 };
-
-static const char default_data[] = "counterfoil-data";
 
 static const struct command_option show_options[] = {
 	{"--data", "DIR", "the data directory, as DIR"},
@@ -49,6 +50,11 @@ static const struct command_option show_options[] = {
 	{"--since", "TIME", "only from then on (RFC 3339)"},
 	{"--until", "TIME", "only before then"},
 	{"--json", NULL, "print a JSON object for each entry"},
+	{"--config", "FILE", "the gate's configuration: its data directory and master_key"},
+};
+
+static const struct command_option export_options[] = {
+	{"--config", "FILE", "the gate's configuration, which says where the master key is"},
 };
 
 struct show {
@@ -242,9 +248,10 @@ static int show_record(void *state, const struct audit_record *record)
 
 /* -- the commands ------------------------------------------------------------------ */
 
-static int run(struct show *show, const char *data)
+static int read_all(struct show *show, const char *data, struct vault *vault)
 {
-	struct audit_reading reading = {.data = data, .on_record = show_record, .state = show};
+	struct audit_reading reading = {
+		.data = data, .vault = vault, .on_record = show_record, .state = show};
 	int r;
 
 	buf_init(&show->line, LINE_MAX_SIZE);
@@ -267,6 +274,21 @@ static int run(struct show *show, const char *data)
 			"is not published yet and missing here",
 			reading.size);
 	return reading.unreadable ? EXIT_NOT_SO : EXIT_DONE;
+}
+
+static int run(struct show *show, const char *config, const char *data)
+{
+	struct vault *vault = NULL;
+	struct data_place place;
+	int status = data_place_find(config, data, &place);
+
+	if (status == EXIT_DONE)
+		status = data_place_vault(&place, &vault);
+	if (status == EXIT_DONE)
+		status = read_all(show, place.data, vault);
+	vault_close(vault);
+	data_place_fini(&place);
+	return status;
 }
 
 static struct str option(const struct command_call *call, int which)
@@ -304,12 +326,12 @@ static int run_show(const struct command_call *call)
 
 	if (data && call->operand_count)
 		return command_misused(call->command, "DIR and --data are the same: name one");
-	if (!data)
-		data = call->operand_count ? call->operands[0] : default_data;
+	if (!data && call->operand_count)
+		data = call->operands[0];
 	arena_init(&mem, SINCE_MEMORY);
 	if (read_time(call, SHOW_SINCE, &mem, &show.since) &&
 	    read_time(call, SHOW_UNTIL, &mem, &show.until))
-		status = run(&show, data);
+		status = run(&show, call->options[SHOW_CONFIG], data);
 	arena_fini(&mem);
 	return status;
 }
@@ -328,7 +350,7 @@ static int run_export(const struct command_call *call)
 			close(fd);
 		return EXIT_NOT_SO;
 	}
-	status = run(&show, call->operands[0]);
+	status = run(&show, call->options[EXPORT_CONFIG], call->operands[0]);
 	if (fclose(show.out) != 0) {
 		command_message("%s cannot be written: %s", path, strerror(errno));
 		status = EXIT_NOT_SO;
@@ -341,9 +363,11 @@ const struct command command_audit_show = {
 	.summary = "prints what the audit log says, an entry a line",
 	.usage = "[DIR | --data DIR] [--op OP] [--token T] [--account A] [--agent A]\n"
 		 "           [--credential C] [--task T] [--fingerprint F] [--event E]\n"
-		 "           [--since TIME] [--until TIME] [--json]",
-	.text = "DIR is the gate's data directory, counterfoil-data by default; it needs the\n"
-		"data key in it. Reads the published files alone, so it works while the gate\n"
+		 "           [--since TIME] [--until TIME] [--json]\n"
+		 "           [--config FILE]",
+	.text = "DIR is the gate's data directory, counterfoil-data by default. Its entries are\n"
+		"read with the master key: of a configuration that names one, --config FILE is\n"
+		"needed. Reads the published files alone, so it works while the gate\n"
 		"runs; what no checkpoint covers yet is missing. It does not verify: audit\n"
 		"verify does.\n",
 	.options = show_options,
@@ -355,8 +379,10 @@ const struct command command_audit_show = {
 const struct command command_audit_export = {
 	.name = "audit export",
 	.summary = "writes the audit log as lines of JSON, decrypted",
-	.usage = "DIR OUT",
+	.usage = "DIR OUT [--config FILE]",
 	.text = "DIR is the gate's data directory; OUT is made, for its owner alone.\n",
+	.options = export_options,
+	.option_count = sizeof(export_options) / sizeof(export_options[0]),
 	.operands_min = 2,
 	.operands_max = 2,
 	.run = run_export,

@@ -80,13 +80,17 @@ int command_misused(const struct command *command, const char *format, ...)
 extern const struct command command_serve;
 extern const struct command command_sandbox;
 extern const struct command command_op;
+extern const struct command command_approve;
+extern const struct command command_deny; /* in cmd_approve.c */
 extern const struct command command_config;
 extern const struct command command_key;
 extern const struct command command_secret;
 extern const struct command command_audit;
+extern const struct command command_vault;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
 extern const struct command command_audit_rotate;
 extern const struct command command_audit_erase;
+extern const struct command command_audit_prove;
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "commit.h"
 
+#include <cjose/version.h>
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -42,8 +43,9 @@ static const struct command command_help_row = {
 
 /* In the order of `counterfoil help`. */
 static const struct command *const commands[] = {
-	&command_serve, &command_sandbox, &command_op,	     &command_key, &command_secret,
-	&command_audit, &command_config,  &command_help_row, NULL,
+	&command_serve, &command_sandbox, &command_op,	     &command_approve,
+	&command_deny,	&command_key,	  &command_secret,   &command_audit,
+	&command_vault, &command_config,  &command_help_row, NULL,
 };
 
 static const struct command root = {
@@ -67,6 +69,7 @@ static int print_version(void)
 	printf("OpenSSL %s\n", OpenSSL_version(OPENSSL_VERSION_STRING));
 	printf("SQLite %s\n", sqlite3_libversion());
 	printf("libsodium %s\n", sodium_version_string());
+	printf("cjose %s\n", cjose_version());
 	printf("zlib %s\n", zlibVersion());
 	printf("libyaml %s\n", yaml_get_version_string());
 	return EXIT_DONE;

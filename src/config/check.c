@@ -44,6 +44,21 @@ static bool is_wrong(const struct reading *reading, const char *path)
 	return node && node->is_refused;
 }
 
+struct place check_place(const struct reading *reading, const char *path)
+{
+	return find_place(reading, path);
+}
+
+bool check_gives(const struct reading *reading, const char *path)
+{
+	return is_given(reading, path);
+}
+
+bool check_is_refused(const struct reading *reading, const char *path)
+{
+	return is_wrong(reading, path);
+}
+
 static bool is_any(const struct settings_address *address)
 {
 	return str_equal(address->host, address->is_ipv6 ? STR("::") : STR("0.0.0.0"));
@@ -172,6 +187,55 @@ static void check_audit(struct reading *reading)
 		   "audit.origin has spaces or a +, or more than 255 bytes");
 }
 
+/* Whoever is told must be able to know that it was this gate. */
+static void check_notify(struct reading *reading)
+{
+	bool has_url = is_given(reading, "notify.url");
+	bool has_secret = is_given(reading, "notify.secret_file");
+
+	if (has_url && !has_secret)
+		report_add(reading->report, find_place(reading, "notify.url"),
+			   "add notify.secret_file, a file with whsec_ and base64 in it",
+			   "notify.url has no secret, so nobody could tell who sent it");
+	if (has_secret && !has_url)
+		report_add(reading->report, find_place(reading, "notify.secret_file"),
+			   "add notify.url, or remove it",
+			   "notify has a secret and no url, so nobody is told");
+}
+
+static int read_notify_secrets(struct reading *reading)
+{
+	struct settings *settings = reading->settings;
+	struct rule_inbox inbox = {0};
+	int r;
+
+	if (!settings->notify.secret_file.len)
+		return 0;
+	r = check_secret_file(reading, find_place(reading, "notify.secret_file"),
+			      settings->notify.secret_file.at, &inbox);
+	settings->notify.secrets = inbox.secrets;
+	settings->notify.secret_count = inbox.secret_count;
+	return r;
+}
+
+static void check_master_key(struct reading *reading)
+{
+	static const char *const names[] = {"master_key.file", "master_key.credential",
+					    "master_key.passphrase_file"};
+	const char *last = NULL;
+	size_t given = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!is_given(reading, names[i]))
+			continue;
+		given++;
+		last = names[i];
+	}
+	if (given > 1)
+		report_add(reading->report, find_place(reading, last), "name one of them",
+			   "the master key cannot be in several places");
+}
+
 static void check_default_upstream(struct reading *reading)
 {
 	const struct node *upstreams = node_at(reading->root, "upstreams");
@@ -242,6 +306,8 @@ static void check_files(struct reading *reading)
 	look_at(reading, "tls.key", settings->tls.key);
 	look_at(reading, "admin_tls.certificate", settings->admin_tls.certificate);
 	look_at(reading, "admin_tls.key", settings->admin_tls.key);
+	look_at(reading, "accounts.jwt.ca_file", settings->accounts.jwt.ca_file);
+	look_at(reading, "notify.ca_file", settings->notify.ca_file);
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		const struct settings_upstream *upstream = &settings->upstreams[i];
 
@@ -265,14 +331,20 @@ int check_settings(struct reading *reading)
 	check_statuses(reading);
 	check_outbox(reading);
 	check_audit(reading);
+	check_master_key(reading);
+	r = check_accounts(reading);
+	if (r != 0)
+		return r;
+	check_notify(reading);
 	r = check_actions(reading);
 	if (r != 0)
 		return r;
 	check_credential_headers(reading);
 	check_memory(reading);
-	if (reading->may_look)
-		check_files(reading);
-	return 0;
+	if (!reading->may_look)
+		return 0;
+	check_files(reading);
+	return read_notify_secrets(reading);
 }
 
 void check_upstream(struct reading *reading, struct settings_upstream *upstream,

@@ -125,22 +125,30 @@ static void read_secrets(const struct secret_file *file)
 	explicit_bzero(text, sizeof(text));
 }
 
+int check_secret_file(struct reading *reading, struct place place, const char *path,
+		      struct rule_inbox *inbox)
+{
+	const struct secret_file file = {reading, inbox, place, path};
+
+	if (!inbox->secrets)
+		inbox->secrets = arena_zalloc(&reading->settings->mem,
+					      RULE_SECRETS_MAX * sizeof(*inbox->secrets));
+	if (!inbox->secrets)
+		return fail(FAIL_MEMORY);
+	read_secrets(&file);
+	return 0;
+}
+
 static int read_files(struct reading *reading, struct action_draft *draft)
 {
 	const struct text_list *files = &draft->rules.inbox_secrets;
-	struct rule_inbox *inbox = &draft->action.inbox;
 	const struct node *item = node_at(draft->key->value, "inbox.secrets")->first;
+	int r = 0;
 
-	inbox->secrets =
-		arena_zalloc(&reading->settings->mem, RULE_SECRETS_MAX * sizeof(*inbox->secrets));
-	if (!inbox->secrets)
-		return fail(FAIL_MEMORY);
-	for (size_t i = 0; i < files->count; i++, item = item->next) {
-		struct secret_file file = {reading, inbox, item->place, files->texts[i].at};
-
-		read_secrets(&file);
-	}
-	return 0;
+	for (size_t i = 0; i < files->count && r == 0; i++, item = item->next)
+		r = check_secret_file(reading, item->place, files->texts[i].at,
+				      &draft->action.inbox);
+	return r;
 }
 
 /* The member of the body that the id's pointer begins with; NULL: it is not declared. */

@@ -330,8 +330,9 @@ static void check_required(struct reading *reading, const struct action_draft *d
 /* What a natural action cannot have: it may be sent without a token, past all rules. */
 static bool is_at_odds(struct reading *reading, const struct action_draft *draft)
 {
-	static const char *const rules[] = {"unique", "lock",	"budget",	  "opens_budget",
-					    "probe",  "lookup", "downstream_key", "inbox"};
+	static const char *const rules[] = {"unique",	      "lock",  "budget",
+					    "opens_budget",   "probe", "lookup",
+					    "downstream_key", "inbox", "approval"};
 	bool is_outbox = draft->rules.dispatch == DRAFT_OUTBOX;
 	bool is_odd = false;
 
@@ -370,6 +371,8 @@ static void forget_defaults(struct action_draft *draft)
 		action->probe = (struct rule_inquiry){0};
 	if (!has_rule(draft, "lookup"))
 		action->lookup = (struct rule_inquiry){0};
+	if (!has_rule(draft, "approval"))
+		action->approval = (struct rule_approval){0};
 	if (!has_rule(draft, "inbox"))
 		action->inbox = (struct rule_inbox){0};
 }
@@ -404,6 +407,8 @@ int check_rules(struct reading *reading, struct action_draft *draft)
 	r = check_parts(reading, draft);
 	if (r == 0 && has_rule(draft, "inbox"))
 		r = check_inbox(reading, draft);
+	if (r == 0 && has_rule(draft, "approval"))
+		r = check_approval(reading, draft);
 	if (r == 0 && has_rule(draft, "probe"))
 		check_inquiry(reading, draft, "probe");
 	if (r == 0 && has_rule(draft, "lookup"))

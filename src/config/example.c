@@ -51,8 +51,22 @@ static struct str section_of(const struct setting *setting)
 	return str_of(setting->name, dot ? (size_t)(dot - setting->name) : 0);
 }
 
-static int write_heading(FILE *out, struct str section)
+/* "accounts.jwt" stands below "accounts", which has been written if `last` is or is below it. */
+static int write_inner_heading(FILE *out, struct str section, struct str last, size_t dot)
 {
+	struct str outer = str_of(section.at, dot);
+
+	if (!str_starts_with(last, outer) || (last.len > dot && last.at[dot] != '.'))
+		fprintf(out, "%s%.*s:\n", section_is_live(outer) ? "" : "# ", STR_ARG(outer));
+	fprintf(out, "%*s%s%.*s:\n", INDENT, "", section_is_live(section) ? "" : "# ",
+		STR_ARG(str_from_index(section, dot + 1)));
+	return 2 * INDENT;
+}
+
+static int write_heading(FILE *out, struct str section, struct str last)
+{
+	size_t dot = str_find(section, '.');
+
 	fputc('\n', out);
 	if (section.len == 0)
 		return 0;
@@ -62,6 +76,8 @@ static int write_heading(FILE *out, struct str section)
 		      out);
 		return 2 * INDENT;
 	}
+	if (dot < section.len)
+		return write_inner_heading(out, section, last, dot);
 	fprintf(out, "%s%.*s:\n", section_is_live(section) ? "" : "# ", STR_ARG(section));
 	return INDENT;
 }
@@ -196,6 +212,11 @@ static const struct example_line action_lines[] = {
 	{3, "of: payment_id", "budget.of"},
 	{3, "amount: amount", "budget.amount"},
 	{3, "if_unknown: refuse", "budget.if_unknown"},
+	{2, "approval:", NULL},
+	{3, "when:", NULL},
+	{4, "- field: amount", NULL},
+	{5, "over: 100000", "approval.when.*.over"},
+	{5, "currency: EUR", "approval.when.*.currency"},
 	{2, "downstream_key:", NULL},
 	{3, "field: reference", "downstream_key.field"},
 	{2, "failed_when:", NULL},
@@ -217,6 +238,24 @@ static const struct example_line action_lines[] = {
 	{3, "version: expected_version", "lock.version"},
 	{3, "fencing: X-Fencing-Token", "lock.fencing"},
 	{2, "dispatch: outbox", "dispatch"},
+	{2, "approval:", NULL},
+	{3, "when:", "approval.when"},
+	{4, "- field: environment", "approval.when.*.field"},
+	{5, "is: production", "approval.when.*.is"},
+	{4, "- field: service", NULL},
+	{5, "in: [billing, identity]", "approval.when.*.in"},
+	{4, "- field: service", NULL},
+	{5, "matches: \"^db-\"", "approval.when.*.matches"},
+	{4, "- first_use: agent", "approval.when.*.first_use"},
+	{3, "approvers: 1", "approval.approvers"},
+	{3, "by:", NULL},
+	{4, "roles: [approver, operator]", "approval.by.roles"},
+	{4, "accounts: [platform]", "approval.by.accounts"},
+	{3, "expires: 30m", "approval.expires"},
+	{3, "summary: \"Deploy {service} to {environment}\"", "approval.summary"},
+	{3, "consequence: Replaces the running release", "approval.consequence"},
+	{3, "reversible: true", "approval.reversible"},
+	{3, "class: deployment", "approval.class"},
 	{1, "events.paid:", NULL},
 	{2, "route: POST /v1/events", NULL},
 	{2, "inbox:", NULL},
@@ -298,7 +337,8 @@ static bool is_of_action(const struct setting *setting)
 {
 	enum setting_owner owner = setting_owner(setting);
 
-	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION;
+	return owner == OWNER_ACTION || owner == OWNER_FIELD || owner == OWNER_CONDITION ||
+	       owner == OWNER_WHEN;
 }
 
 void settings_write_example(FILE *out)
@@ -322,8 +362,8 @@ void settings_write_example(FILE *out)
 		    is_of_credential(setting))
 			continue;
 		if (!str_equal(section, section_of(setting))) {
+			indent = write_heading(out, section_of(setting), section);
 			section = section_of(setting);
-			indent = write_heading(out, section);
 		}
 		write_setting(out, setting, indent);
 	}

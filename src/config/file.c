@@ -395,6 +395,7 @@ static const char *section_words(const char *section)
 		{"upstreams.*", "an upstream"},
 		{"actions.*.fields.*", "a field"},
 		{"actions.*.failed_when.*", "failed_when"},
+		{"actions.*.approval.when.*", "approval.when"},
 		{"actions.*", "an action"},
 	};
 

@@ -25,6 +25,7 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 static enum node_kind shape_of(const struct setting *setting, const struct node *node)
 {
 	switch (setting->kind) {
+	case KIND_WHEN:
 	case KIND_STATUS:
 		return node->kind == NODE_LIST ? NODE_LIST : NODE_SCALAR;
 	case KIND_METHODS:
@@ -34,6 +35,7 @@ static enum node_kind shape_of(const struct setting *setting, const struct node 
 	case KIND_VALUES:
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
 	case KIND_CONDITIONS:
 		return NODE_LIST;
 	case KIND_FIELDS:
@@ -400,6 +402,7 @@ static int read_scalar(struct reading *reading, const struct setting *setting, v
 		return 0;
 	case KIND_PART:
 	case KIND_MEMBER:
+	case KIND_WHEN:
 	case KIND_ANSWER:
 	case KIND_QUESTION:
 		return value_read_of_rule(reading, setting, member, node);
@@ -494,11 +497,10 @@ static void read_statuses(struct reading *reading, const struct setting *setting
 }
 
 static int read_networks(struct reading *reading, const struct setting *setting,
-			 const struct node *node)
+			 struct network_list *member, const struct node *node)
 {
-	struct settings *settings = reading->settings;
 	struct settings_network *networks =
-		arena_alloc(&settings->mem, (node->count + 1) * sizeof(*networks));
+		arena_alloc(&reading->settings->mem, (node->count + 1) * sizeof(*networks));
 	struct value_refusal refusal;
 	size_t count = 0;
 
@@ -514,8 +516,7 @@ static int read_networks(struct reading *reading, const struct setting *setting,
 		else
 			count++;
 	}
-	settings->trusted_proxies.networks = networks;
-	settings->trusted_proxies.count = count;
+	*member = (struct network_list){.networks = networks, .count = count};
 	return 0;
 }
 
@@ -535,12 +536,14 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 		read_statuses(reading, setting, member, node);
 		return 0;
 	case KIND_NETWORKS:
-		return read_networks(reading, setting, node);
+		return read_networks(reading, setting, member, node);
 	case KIND_HEADERS:
 	case KIND_VALUES:
 		return value_read_of_action(reading, setting, member, node);
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
+	case KIND_WHEN:
 	case KIND_CONDITIONS:
 		return value_read_of_rule(reading, setting, member, node);
 	default:

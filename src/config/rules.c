@@ -237,6 +237,87 @@ static int read_conditions(struct reading *reading, const struct setting *settin
 	return r;
 }
 
+/* Of roles and accounts. */
+static int read_word(struct reading *reading, const struct setting *setting, struct str *member,
+		     const struct node *node)
+{
+	if (node->text.len > SETTINGS_TEXT_MAX || !value_is_plain(node->text))
+		return refuse(reading, setting, node, "is no word", "write a word like approver");
+	return keep(reading, node->text, member);
+}
+
+/* What it is true of, `is` as a list of one. */
+static int put_values(struct reading *reading, struct when_draft *draft)
+{
+	const struct node *in = node_key(draft->map, STR("in"));
+
+	if (!draft->is || in)
+		return 0; /* both are reported with the action */
+	draft->in.values = arena_alloc(&reading->settings->mem, sizeof(const struct json_value *));
+	if (!draft->in.values)
+		return fail(FAIL_MEMORY);
+	draft->in.values[0] = draft->is;
+	draft->in.count = 1;
+	return 0;
+}
+
+static int read_when_item(struct reading *reading, struct node *map, struct when_draft *draft)
+{
+	/* Where its rows are: WHEN_PREFIX without its last dot. */
+	static const char section[] = WHEN_PREFIX;
+	char shortened[CONDITION_SECTION_MAX];
+	size_t before = reading_errors(reading);
+	int r;
+
+	snprintf(shortened, sizeof(shortened), "%.*s", (int)(sizeof(section) - 2), section);
+	draft->map = map;
+	r = read_map(reading, shortened, draft, map);
+	if (r == 0)
+		r = put_values(reading, draft);
+	draft->is_wrong = reading_errors(reading) > before;
+	return r;
+}
+
+static int read_when_list(struct reading *reading, const struct setting *setting,
+			  struct when_list *when, const struct node *list)
+{
+	int r = 0;
+
+	when->conditions = arena_zalloc(&reading->settings->mem,
+					(list->count + 1) * sizeof(*when->conditions));
+	if (!when->conditions)
+		return fail(FAIL_MEMORY);
+	if (list->count == 0 || list->count > RULE_CONDITIONS_MAX)
+		value_report(reading, setting, list->place,
+			     "write always, or 1 to 16 conditions, like [{field: amount, over: "
+			     "100000}]",
+			     list->count == 0 ? "is empty" : "has too many items");
+	for (struct node *item = list->first; r == 0 && item; item = item->next) {
+		if (item->is_refused)
+			continue;
+		if (item->kind == NODE_MAP)
+			r = read_when_item(reading, item, &when->conditions[when->count++]);
+		else
+			value_report(reading, setting, item->place,
+				     "write each as a mapping, like {field: amount, over: 100000}",
+				     "has an item that is not a condition");
+	}
+	return r;
+}
+
+static int read_when(struct reading *reading, const struct setting *setting, struct when_list *when,
+		     const struct node *node)
+{
+	if (node->kind == NODE_LIST)
+		return read_when_list(reading, setting, when, node);
+	when->is_always = str_equal(node->text, STR("always"));
+	return when->is_always
+		       ? 0
+		       : refuse(reading, setting, node, "is not always, the one word it takes",
+				"write always, or a list of conditions, like [{field: amount, "
+				"over: 100000}]");
+}
+
 int value_read_of_rule(struct reading *reading, const struct setting *setting, void *member,
 		       struct node *node)
 {
@@ -247,6 +328,10 @@ int value_read_of_rule(struct reading *reading, const struct setting *setting, v
 		return read_texts(reading, setting, member, node, RULE_PARTS_MAX, read_part);
 	case KIND_PATHS:
 		return read_texts(reading, setting, member, node, RULE_SECRETS_MAX, read_path);
+	case KIND_WORDS:
+		return read_texts(reading, setting, member, node, RULE_PARTS_MAX, read_word);
+	case KIND_WHEN:
+		return read_when(reading, setting, member, node);
 	case KIND_MEMBER:
 		return read_member(reading, setting, member, node);
 	case KIND_ANSWER:

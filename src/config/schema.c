@@ -116,6 +116,22 @@ static void write_conditions(struct json_writer *json)
 	write_section(json, "actions.*.failed_when.*");
 }
 
+/* The word, or a list. */
+static void write_when(struct json_writer *json)
+{
+	json_name(json, "anyOf");
+	json_open_array(json);
+	json_open_object(json);
+	write_pair(json, "const", "always");
+	json_close_object(json);
+	json_open_object(json);
+	write_pair(json, "type", "array");
+	json_name(json, "items");
+	write_section(json, "actions.*.approval.when.*");
+	json_close_object(json);
+	json_close_array(json);
+}
+
 static void write_type(struct json_writer *json, const struct setting *setting)
 {
 	switch (setting->kind) {
@@ -147,6 +163,7 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_HEADERS:
 	case KIND_PARTS:
 	case KIND_PATHS:
+	case KIND_WORDS:
 		write_list(json, "string", NULL);
 		return;
 	case KIND_VALUES:
@@ -163,6 +180,9 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 		return;
 	case KIND_STATUS:
 		write_status(json, setting->range);
+		return;
+	case KIND_WHEN:
+		write_when(json);
 		return;
 	case KIND_CONDITIONS:
 		write_conditions(json);

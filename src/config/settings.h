@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "core/action.h"
 #include "core/outcome.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -107,6 +108,8 @@ struct settings_upstream {
 	struct str downstream_key;  /* the header in which it honours one; or empty */
 	int64_t downstream_key_ms;  /* how long it remembers one */
 	struct settings_credential credential;
+	struct str auth_check; /* the path of its own for auth.check; empty: auth.check.get;
+				  "none": it is not asked */
 };
 
 /* An address or a range of them. */
@@ -116,8 +119,18 @@ struct settings_network {
 	uint8_t bits;	   /* of the prefix: 0–32 or 0–128 */
 };
 
+struct network_list {
+	struct settings_network *networks;
+	size_t count;
+};
+
 enum settings_store { SETTINGS_STORE_SQLITE };
-enum settings_accounts { SETTINGS_ACCOUNTS_CREDENTIAL, SETTINGS_ACCOUNTS_KEY };
+enum settings_accounts {
+	SETTINGS_ACCOUNTS_CREDENTIAL,
+	SETTINGS_ACCOUNTS_KEY,
+	SETTINGS_ACCOUNTS_JWT,
+	SETTINGS_ACCOUNTS_HEADER
+};
 enum settings_undeclared {
 	SETTINGS_UNDECLARED_PROTECT,
 	SETTINGS_UNDECLARED_PASS,
@@ -134,6 +147,36 @@ struct text_list {
 	struct str *texts;
 	size_t count;
 };
+
+/* Accounts from tokens that somebody else issues (accounts.from: jwt). */
+struct settings_jwt {
+	struct str jwks;	  /* where the issuer's keys are: a file, or a URL */
+	struct settings_url url;  /* of it, without its path; text empty: it is a file */
+	struct str target;	  /* path and query of that URL */
+	struct str ca_file;	  /* PEM roots to trust for it; empty: the system's */
+	struct str issuer;	  /* what `iss` must be */
+	struct str audience;	  /* what `aud` must be, or have among others */
+	struct str account_claim; /* which claim is the account */
+	struct str agent_claim;	  /* which is the agent */
+	int64_t tolerance_ms;	  /* of the issuer's clock */
+	int64_t refresh_ms;	  /* from one fetch of the keys to the next */
+};
+
+/* Accounts from headers that something in front of the gate sets (accounts.from: header). */
+struct settings_caller_headers {
+	struct str account; /* the header that names the account */
+	struct str agent;   /* the one that names the agent; empty: none does */
+	struct network_list trusted;
+};
+
+/* Does a credential still hold at the service? */
+struct settings_check {
+	struct str get;	    /* the path to ask; empty: nobody is asked */
+	int64_t cache_ms;   /* how long "it holds" is remembered */
+	int64_t timeout_ms; /* of the question */
+	int if_unknown;	    /* enum settings_if_unknown */
+};
+enum settings_if_unknown { SETTINGS_UNKNOWN_REFUSE, SETTINGS_UNKNOWN_ALLOW };
 
 struct settings {
 	/* Listeners and files. A reload cannot change these. */
@@ -156,7 +199,13 @@ struct settings {
 
 	struct {
 		int from; /* enum settings_accounts: where a caller's account comes from */
+		struct settings_jwt jwt;
+		struct settings_caller_headers header;
 	} accounts;
+
+	struct {
+		struct settings_check check; /* before a record is shown */
+	} auth;
 
 	struct {
 		bool required;	       /* a protected request without a token is refused */
@@ -177,6 +226,19 @@ struct settings {
 	} outbox;
 
 	struct {
+		struct settings_url url; /* who is told of approvals; empty: nobody */
+		struct str secret_file;	 /* what that is signed with */
+		struct str ca_file;	 /* PEM roots to trust; empty: the system's */
+		int64_t timeout_ms;	 /* of one telling */
+		struct str *secrets;	 /* raw keys of that file, where files may be looked at */
+		size_t secret_count;
+	} notify;
+
+	struct {
+		struct settings_url url; /* where people find the console; or empty */
+	} console;
+
+	struct {
 		size_t max_body;	  /* bytes of a protected request's body */
 		size_t max_response;	  /* bytes of an answer's body that are kept */
 		size_t max_head;	  /* bytes of a request's line and fields together */
@@ -195,6 +257,8 @@ struct settings {
 	int undeclared;			/* enum settings_undeclared: writes that match no action */
 	struct status_classes statuses; /* what the upstreams' statuses mean */
 
+	struct vault_master master_key; /* at most one of its three is given */
+
 	struct {
 		struct str origin;		/* the log's name; empty: one is drawn */
 		uint32_t checkpoint_entries;	/* a checkpoint each time so many are new… */
@@ -209,10 +273,7 @@ struct settings {
 		bool requests; /* one line for each request */
 	} log;
 
-	struct {
-		struct settings_network *networks; /* whose X-Forwarded-* are kept */
-		size_t count;
-	} trusted_proxies;
+	struct network_list trusted_proxies; /* whose X-Forwarded-* are kept */
 
 	struct arena mem; /* every string and array above */
 };
@@ -293,6 +354,12 @@ bool settings_protects(const struct settings *settings, struct str method);
  * trusted_proxies?
  */
 bool settings_trusts_proxy(const struct settings *settings, const char *address);
+
+/* The same for any list of addresses and ranges. */
+bool network_list_has(const struct network_list *list, const char *address);
+
+/* The path at which that upstream is asked whether a credential holds; empty: it is not asked. */
+struct str settings_check_path(const struct settings *settings, size_t upstream);
 
 /* One setting, for whoever writes about them. Constant texts. */
 struct settings_row {

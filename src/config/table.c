@@ -131,6 +131,12 @@ static const struct setting general_rows[] = {
 	 .default_value = "24h",
 	 .range = "1s to forever",
 	 .help = "How long after the first sending it still knows that key."},
+	{.name = UPSTREAM_PREFIX "auth_check",
+	 .kind = KIND_TEXT,
+	 .at = IN_UPSTREAM(auth_check),
+	 .example = "/v1/me",
+	 .help = "The path of this service for auth.check, where it is another one than "
+		 "auth.check.get; `none`: it is not asked."},
 	{.name = UPSTREAM_PREFIX "credential",
 	 .kind = KIND_SECRET,
 	 .at = IN_UPSTREAM(credential.secret),
@@ -205,12 +211,108 @@ static const struct setting general_rows[] = {
 	 .kind = KIND_CHOICE,
 	 .at = IN(accounts.from),
 	 .default_value = "credential",
-	 .range = "credential | key",
-	 .later = "jwt | header",
+	 .range = "credential | key | jwt | header",
 	 .help = "What tells whose request it is. credential: a digest of the Authorization "
 		 "header; each credential is an account of its own. key: keys of the gate's own "
 		 "(counterfoil key create), sent as a bearer token or in Counterfoil-Key; they "
-		 "never reach the service."},
+		 "never reach the service. jwt: a claim of a signed token in Authorization; a "
+		 "renewed token is the same account. header: a header that something in front of "
+		 "the gate sets."},
+	{.name = "accounts.jwt.jwks",
+	 .kind = KIND_TEXT,
+	 .at = IN(accounts.jwt.jwks),
+	 .example = "https://id.example.com/.well-known/jwks.json",
+	 .help = "The issuer's public keys, as a JSON Web Key Set: a file, which is read again "
+		 "when "
+		 "it changes, or a URL, which is fetched now and then. Plain http only from this "
+		 "machine. The last good set stays in force while nothing better can be had."},
+	{.name = "accounts.jwt.ca_file",
+	 .kind = KIND_PATH,
+	 .at = IN(accounts.jwt.ca_file),
+	 .example = "/etc/counterfoil/issuer-ca.pem",
+	 .help = "Roots (PEM) to trust for that URL instead of the system's."},
+	{.name = "accounts.jwt.refresh",
+	 .kind = KIND_DURATION,
+	 .at = IN(accounts.jwt.refresh_ms),
+	 .default_value = "10m",
+	 .range = "1s to 24h",
+	 .help = "How often that URL is fetched. A token whose key is not known yet has it fetched "
+		 "sooner, and waits for that."},
+	{.name = "accounts.jwt.issuer",
+	 .kind = KIND_TEXT,
+	 .at = IN(accounts.jwt.issuer),
+	 .example = "https://id.example.com",
+	 .help = "What the claim iss of a token must be, to the letter."},
+	{.name = "accounts.jwt.audience",
+	 .kind = KIND_TEXT,
+	 .at = IN(accounts.jwt.audience),
+	 .example = "counterfoil",
+	 .help = "What the claim aud of a token must be, or have among others: a token that was "
+		 "issued for another service is refused."},
+	{.name = "accounts.jwt.account_claim",
+	 .kind = KIND_TEXT,
+	 .at = IN(accounts.jwt.account_claim),
+	 .example = "org_id",
+	 .help = "The claim that is the account: its name, or a JSON pointer that begins with a "
+		 "slash."},
+	{.name = "accounts.jwt.agent_claim",
+	 .kind = KIND_TEXT,
+	 .at = IN(accounts.jwt.agent_claim),
+	 .default_value = "sub",
+	 .help = "The claim that is the agent inside that account, written the same way."},
+	{.name = "accounts.jwt.tolerance",
+	 .kind = KIND_DURATION,
+	 .at = IN(accounts.jwt.tolerance_ms),
+	 .default_value = "30s",
+	 .range = "0s to 5m",
+	 .help = "How far the issuer's clock and this machine's may be apart."},
+	{.name = "accounts.header.account",
+	 .kind = KIND_HEADER,
+	 .at = IN(accounts.header.account),
+	 .example = "X-Account",
+	 .help = "The header that names the account. Only those below are believed."},
+	{.name = "accounts.header.agent",
+	 .kind = KIND_HEADER,
+	 .at = IN(accounts.header.agent),
+	 .example = "X-Agent",
+	 .help = "The header that names the agent inside that account; unless it is given, there "
+		 "is one agent."},
+	{.name = "accounts.header.trusted",
+	 .kind = KIND_NETWORKS,
+	 .at = IN(accounts.header.trusted),
+	 .example = "[127.0.0.1, 10.0.0.0/8]",
+	 .help = "Addresses and ranges that may set those headers. A request from elsewhere is "
+		 "refused with 401, whatever it says, and neither header goes on to the service."},
+
+	{.name = "auth.check.get",
+	 .kind = KIND_TEXT,
+	 .at = IN(auth.check.get),
+	 .example = "/v1/me",
+	 .help = "A path at which each service says whether a credential still holds: 2xx yes, 401 "
+		 "or 403 no. Before anything of a record is shown, as a replay or by the status "
+		 "resource, the service is asked with the caller's own Authorization. A first "
+		 "write "
+		 "is not asked about: the service judges that itself."},
+	{.name = "auth.check.cache",
+	 .kind = KIND_DURATION,
+	 .at = IN(auth.check.cache_ms),
+	 .default_value = "30s",
+	 .range = "0s to 1h",
+	 .help = "How long it is remembered that a credential holds; that it does not hold is not "
+		 "remembered."},
+	{.name = "auth.check.timeout",
+	 .kind = KIND_DURATION,
+	 .at = IN(auth.check.timeout_ms),
+	 .default_value = "5s",
+	 .range = "10ms to 5m",
+	 .help = "How long the question may take."},
+	{.name = "auth.check.if_unknown",
+	 .kind = KIND_CHOICE,
+	 .at = IN(auth.check.if_unknown),
+	 .default_value = "refuse",
+	 .range = "refuse | allow",
+	 .help = "What becomes of a request when the service does not say: refuse it with 503, so "
+		 "that the same token may be tried again, or allow it."},
 
 	{.name = "tokens.required",
 	 .kind = KIND_BOOL,
@@ -312,6 +414,38 @@ static const struct setting general_rows[] = {
 	 .range = "10ms to 24h",
 	 .help = "The longest of these pauses."},
 
+	{.name = "notify.url",
+	 .kind = KIND_URL,
+	 .at = IN(notify.url),
+	 .example = "https://chat.example.com/hooks/approvals",
+	 .help = "Who is told when an approval is asked for or answered: a POST with JSON, "
+		 "signed as Standard Webhooks has it, tried again until it is taken. What it says "
+		 "is no credential: answering needs a key all the same."},
+	{.name = "notify.secret_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.secret_file),
+	 .example = "/etc/counterfoil/notify.secret",
+	 .help = "A file with the secret it is signed with (whsec_ and base64), which only its "
+		 "owner may read. Two lines are two signatures, while one secret replaces "
+		 "another."},
+	{.name = "notify.ca_file",
+	 .kind = KIND_PATH,
+	 .at = IN(notify.ca_file),
+	 .example = "/etc/counterfoil/notify-ca.pem",
+	 .help = "Roots (PEM) to trust there instead of the system's."},
+	{.name = "notify.timeout",
+	 .kind = KIND_DURATION,
+	 .at = IN(notify.timeout_ms),
+	 .default_value = "10s",
+	 .range = "10ms to 5m",
+	 .help = "How long one telling may take."},
+	{.name = "console.url",
+	 .kind = KIND_URL,
+	 .at = IN(console.url),
+	 .example = "https://gate.example.com:8081",
+	 .help = "Where people reach the admin listener's console: links in what is told lead "
+		 "there."},
+
 	{.name = "limits.max_body",
 	 .kind = KIND_SIZE,
 	 .at = IN(limits.max_body),
@@ -369,6 +503,28 @@ static const struct setting general_rows[] = {
 	 .range = "0s to 1h",
 	 .help = "How long the gate waits after SIGTERM for what is running. What still runs then "
 		 "is unknown at the next start."},
+
+	{.name = "master_key.file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.file),
+	 .example = "/etc/counterfoil/master.key",
+	 .help = "The key that opens what is sealed in the data directory: 32 bytes, or 64 "
+		 "hexadecimal digits, that nobody else can read. Unless one of these three is "
+		 "given it lies in the data directory, as keys/master.key, made at the first "
+		 "start: "
+		 "then whoever copies the directory can read it. Keep a copy elsewhere."},
+	{.name = "master_key.credential",
+	 .kind = KIND_TEXT,
+	 .at = IN(master_key.credential),
+	 .example = "counterfoil-master",
+	 .help = "Or the name of a credential of systemd (LoadCredentialEncrypted=) that holds "
+		 "it."},
+	{.name = "master_key.passphrase_file",
+	 .kind = KIND_PATH,
+	 .at = IN(master_key.passphrase_file),
+	 .example = "/run/secrets/counterfoil-passphrase",
+	 .help = "Or a file with a passphrase of at least 12 bytes that it is made of, by "
+		 "Argon2id; at least while the gate starts or reloads."},
 
 	{.name = "audit.origin",
 	 .kind = KIND_TEXT,
@@ -483,6 +639,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_CONDITIONS] = "a list of conditions",
 	[KIND_SECRET] = "the name of a secret",
 	[KIND_CREDENTIAL_HEADER] = "the name of a header",
+	[KIND_WORDS] = "a list of words",
+	[KIND_WHEN] = "always or a list of conditions",
 	[KIND_LATER] = "not in this build",
 };
 
@@ -494,6 +652,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 		return OWNER_FIELD;
 	if (str_starts_with(name, STR(CONDITION_PREFIX)))
 		return OWNER_CONDITION;
+	if (str_starts_with(name, STR(WHEN_PREFIX)))
+		return OWNER_WHEN;
 	if (str_starts_with(name, STR(ACTION_PREFIX)))
 		return OWNER_ACTION;
 	if (str_starts_with(name, STR(UPSTREAM_PREFIX)))
@@ -503,8 +663,8 @@ enum setting_owner setting_owner(const struct setting *setting)
 
 const char *setting_short_name(const struct setting *setting)
 {
-	static const char *const prefixes[] = {"", UPSTREAM_PREFIX, ACTION_PREFIX, FIELD_PREFIX,
-					       CONDITION_PREFIX};
+	static const char *const prefixes[] = {"",	     UPSTREAM_PREFIX,  ACTION_PREFIX,
+					       FIELD_PREFIX, CONDITION_PREFIX, WHEN_PREFIX};
 
 	return setting->name + strlen(prefixes[setting_owner(setting)]);
 }

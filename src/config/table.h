@@ -21,7 +21,7 @@ enum setting_kind {
 	KIND_CHOICE,	 /* int: index into the words of `range` */
 	KIND_METHODS,	 /* settings.protect */
 	KIND_STATUSES,	 /* uint64_t[8] of struct status_classes */
-	KIND_NETWORKS,	 /* settings.trusted_proxies */
+	KIND_NETWORKS,	 /* struct network_list */
 	KIND_ROUTE,	 /* struct action: its method and route */
 	KIND_TEXT,	 /* struct str */
 	KIND_POINTER,	 /* struct str: a JSON pointer */
@@ -43,6 +43,8 @@ enum setting_kind {
 	KIND_CONDITIONS, /* struct rule_response: its failed_when */
 	KIND_SECRET,	 /* struct str: the name of a secret */
 	KIND_CREDENTIAL_HEADER, /* struct str: the name of the header that takes a credential */
+	KIND_WORDS,		/* struct text_list */
+	KIND_WHEN,		/* struct when_list; or the word `always` */
 	KIND_LATER,		/* nothing: known, and not in this build */
 	KIND_COUNT_OF,
 };
@@ -77,6 +79,7 @@ extern const size_t setting_action_row_count;
 #define ACTION_PREFIX	  "actions.*."
 #define FIELD_PREFIX	  "actions.*.fields.*."
 #define CONDITION_PREFIX  "actions.*.failed_when.*."
+#define WHEN_PREFIX	  "actions.*.approval.when.*."
 
 /* What a setting is part of, and with it the struct that its member is in. */
 enum setting_owner {
@@ -85,6 +88,7 @@ enum setting_owner {
 	OWNER_ACTION,	 /* struct action_draft */
 	OWNER_FIELD,	 /* struct field_draft */
 	OWNER_CONDITION, /* struct condition_draft */
+	OWNER_WHEN,	 /* struct when_draft */
 };
 enum setting_owner setting_owner(const struct setting *setting);
 
@@ -116,6 +120,25 @@ struct value_list {
 	size_t count;
 };
 
+/* One condition of approval.when. */
+struct when_draft {
+	struct str field; /* as it is written */
+	const struct json_value *is;
+	struct value_list in; /* `is` too, once it has been read */
+	const struct json_number *over;
+	struct str currency;
+	struct action_field pattern; /* of which the pattern is */
+	int first_use;
+	const struct node *map; /* where it stands */
+	bool is_wrong;		/* it was reported */
+};
+
+struct when_list {
+	bool is_always;
+	struct when_draft *conditions;
+	size_t count;
+};
+
 /* What its rules name, before it is known what those names stand for. */
 struct rules_draft {
 	struct text_list unique_by, lock_on;
@@ -127,6 +150,9 @@ struct rules_draft {
 	uint32_t probe_as, lookup_as;
 	int dispatch; /* enum draft_dispatch */
 	struct text_list inbox_secrets;
+	struct when_list when;
+	uint32_t approval_approvers;
+	struct text_list approval_roles, approval_accounts;
 };
 enum draft_held { DRAFT_HELD_REFUSE, DRAFT_HELD_QUEUE };
 enum draft_if_unknown { DRAFT_UNKNOWN_REFUSE, DRAFT_UNKNOWN_ALLOW };
@@ -254,6 +280,15 @@ void check_inquiry(struct reading *reading, struct action_draft *draft, const ch
 
 /* Its inbox, which the file gives: secrets are read where files may be. 0 or FAIL_MEMORY. */
 int check_inbox(struct reading *reading, struct action_draft *draft);
+/* What people are asked, where they are. */
+int check_approval(struct reading *reading, struct action_draft *draft);
+
+/*
+ * The secrets of a file that is its owner's alone, added to `into`; else reported at `place`, and
+ * what the file holds is in no report. 0 or FAIL_MEMORY.
+ */
+int check_secret_file(struct reading *reading, struct place place, const char *path,
+		      struct rule_inbox *into);
 
 /* Put the drafts together as settings->actions, and check them. 0 or FAIL_MEMORY. */
 int check_actions(struct reading *reading);
@@ -282,5 +317,12 @@ void check_credential(struct reading *reading, const struct settings_upstream *u
 		      const struct node *map);
 /* Headers that credentials take, held against those that are sent besides. */
 void check_credential_headers(struct reading *reading);
+/* `accounts` and `auth`; also takes apart where an issuer's keys are. 0 or FAIL_MEMORY. */
+int check_accounts(struct reading *reading);
+
+/* Where a general setting stands, or the nearest thing around it; is it given; was it refused? */
+struct place check_place(const struct reading *reading, const char *path);
+bool check_gives(const struct reading *reading, const char *path);
+bool check_is_refused(const struct reading *reading, const char *path);
 
 #endif

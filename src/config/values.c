@@ -406,7 +406,7 @@ bool network_has(const struct settings_network *network, bool is_ipv6, const uin
 	return rest == 0 || ((network->bytes[whole] ^ bytes[whole]) >> (8 - rest)) == 0;
 }
 
-bool settings_trusts_proxy(const struct settings *settings, const char *address)
+bool network_list_has(const struct network_list *list, const char *address)
 {
 	const uint8_t *start;
 	uint8_t bytes[16];
@@ -419,11 +419,16 @@ bool settings_trusts_proxy(const struct settings *settings, const char *address)
 		is_ipv6 = false;
 		start = bytes + 12;
 	}
-	for (size_t i = 0; i < settings->trusted_proxies.count; i++) {
-		if (network_has(&settings->trusted_proxies.networks[i], is_ipv6, start))
+	for (size_t i = 0; i < list->count; i++) {
+		if (network_has(&list->networks[i], is_ipv6, start))
 			return true;
 	}
 	return false;
+}
+
+bool settings_trusts_proxy(const struct settings *settings, const char *address)
+{
+	return network_list_has(&settings->trusted_proxies, address);
 }
 
 static bool is_one_of(struct str text, const char *const *words, size_t count)

@@ -75,6 +75,7 @@ bool action_may_resend(const struct action *action)
 
 bool action_keeps_request(const struct action *action)
 {
-	return action->is_outbox || (action->lock.count && action->lock.is_queue) ||
-	       action->probe.get.len || action_may_resend(action);
+	return action->is_outbox || action->approval.is_declared ||
+	       (action->lock.count && action->lock.is_queue) || action->probe.get.len ||
+	       action_may_resend(action);
 }

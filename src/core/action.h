@@ -96,6 +96,7 @@ struct action {
 	struct rule_inquiry probe;
 	struct rule_inquiry lookup;
 	struct rule_inbox inbox;
+	struct rule_approval approval;
 	bool is_outbox; /* dispatch: outbox; sent by the dispatcher, whoever waits */
 };
 

@@ -15,11 +15,13 @@ static const uint8_t moves[STATE_COUNT][EVENT_COUNT] = {
 			[EVENT_APPROVED] = STATE_QUEUED, /* whoever sends picks it up from there */
 			[EVENT_DENIED] = STATE_CANCELLED,
 			[EVENT_CANCELLED] = STATE_CANCELLED,
+			[EVENT_ASKED_AGAIN] = STATE_AWAITING_APPROVAL,
 		},
 	[STATE_QUEUED] =
 		{
 			[EVENT_PICKED_UP] = STATE_RUNNING,
 			[EVENT_CANCELLED] = STATE_CANCELLED,
+			[EVENT_ASKED_AGAIN] = STATE_AWAITING_APPROVAL,
 		},
 	[STATE_RUNNING] =
 		{
@@ -27,6 +29,7 @@ static const uint8_t moves[STATE_COUNT][EVENT_COUNT] = {
 			[EVENT_REFUSED] = STATE_FAILED,
 			[EVENT_NOT_SENT] = STATE_QUEUED,
 			[EVENT_LOST_SIGHT] = STATE_UNKNOWN,
+			[EVENT_ASKED_AGAIN] = STATE_AWAITING_APPROVAL,
 		},
 	[STATE_UNKNOWN] =
 		{
@@ -63,6 +66,7 @@ static const char *const event_names[EVENT_COUNT] = {
 	[EVENT_FOUND_FAILED] = "found_failed",
 	[EVENT_FOUND_NOT_DONE] = "found_not_done",
 	[EVENT_RESENT] = "resent",
+	[EVENT_ASKED_AGAIN] = "asked_again",
 };
 
 static bool is_state(enum operation_state state)

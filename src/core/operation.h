@@ -47,6 +47,7 @@ enum operation_event {
 	EVENT_FOUND_FAILED,   /* a probe or a person: it did not, and is not to be tried again */
 	EVENT_FOUND_NOT_DONE, /* a probe or a person: it did not; the caller may retry */
 	EVENT_RESENT,	      /* sent again under the same downstream key */
+	EVENT_ASKED_AGAIN,    /* certain: nothing of it was sent; people are asked anew */
 	EVENT_COUNT,
 };
 

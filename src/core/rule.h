@@ -10,6 +10,9 @@
 #ifndef CORE_RULE_H
 #define CORE_RULE_H
 
+#include "base/hash.h"
+#include "core/caller.h"
+#include "core/matcher.h"
 #include "core/outcome.h"
 #include "json/json.h"
 
@@ -103,9 +106,41 @@ struct rule_inbox {
 	int64_t tolerance_ms; /* how far its timestamp may be from now, either way */
 };
 
+/* Something that may be true of a command, and then a person is asked. */
+struct rule_approval_condition {
+	struct rule_part part;		   /* whose value; no name: the next but one */
+	const struct json_value **choices; /* true where it is one of these; or */
+	size_t choice_count;
+	bool is_first_use; /* true until a command of this action and agent has been agreed to */
+	const struct json_number *over; /* true where it is more; of money, minor units; or NULL */
+	struct str currency;	 /* `over` counts in this one, and another is always over it */
+	struct str pattern_text; /* true where the text matches; as written; or empty */
+	struct matcher *pattern;
+};
+
+/* A person has to agree before it is sent. */
+struct rule_approval {
+	bool is_declared;
+	bool is_always;
+	struct rule_approval_condition *when; /* any of them */
+	size_t when_count;
+	unsigned approvers;	  /* how many different people, 1 or 2 */
+	bool by_role[ROLE_COUNT]; /* who may answer */
+	struct str *by_accounts;  /* callers of these alone; */
+	size_t by_account_count;  /* 0: whoever may see the operation */
+	int64_t expires_ms;	  /* how long the question is open */
+	struct hash policy;	  /* approval_policy() of all this */
+	struct str summary;	  /* with {field} in it; empty: the action's */
+	struct str consequence;	  /* what happens then, for people; or empty */
+	struct str class_name;	  /* what kind of thing it is; or empty */
+	bool says_reversible;	  /* whether `is_reversible` was said */
+	bool is_reversible;
+};
+
 enum {
 	RULE_PARTS_MAX = 16,	  /* of one rule */
-	RULE_CONDITIONS_MAX = 16, /* of failed_when */
+	RULE_CONDITIONS_MAX = 16, /* of failed_when, and of approval.when */
+	RULE_APPROVERS_MAX = 2,
 	RULE_SECRETS_MAX = 8,
 };
 

@@ -1,5 +1,5 @@
 /*
- * Checking the signature of an event.
+ * Checking the signature of an event, and signing one.
  *
  * The time is judged first: it is cheap, and an old event that is sent again is refused whoever
  * signed it. Then one HMAC for each secret (there are several while one is being replaced), held
@@ -90,6 +90,18 @@ bool webhook_is_genuine(const struct rule_inbox *inbox, const struct webhook *we
 	}
 	sodium_memzero(right, sizeof(right));
 	return is_genuine;
+}
+
+void webhook_signatures(const struct str *keys, size_t count, const struct webhook *webhook,
+			struct buf *out)
+{
+	char signature[SIGNATURE_TEXT + 1];
+
+	for (size_t i = 0; i < count; i++) {
+		sign(keys[i], webhook, signature);
+		buf_printf(out, "%sv1,%s", i ? " " : "", signature);
+	}
+	sodium_memzero(signature, sizeof(signature));
 }
 
 /* With its padding or without: secrets are copied by people. */

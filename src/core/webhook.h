@@ -1,11 +1,12 @@
 /*
- * Signatures of events that come in, as Standard Webhooks has them:
+ * Signatures of events that come in, and of those that go out, as Standard Webhooks has them:
  * base64(HMAC-SHA256(key, id "." timestamp "." body)) behind "v1,", several apart by blanks.
  */
 #ifndef CORE_WEBHOOK_H
 #define CORE_WEBHOOK_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "core/rule.h"
 
 struct webhook {
@@ -22,6 +23,10 @@ struct webhook {
  */
 bool webhook_is_genuine(const struct rule_inbox *inbox, const struct webhook *webhook,
 			int64_t now_ms, const char **out_why);
+
+/* What `webhook` (its signature aside) is signed with, by each of the keys: "v1,… v1,…". */
+void webhook_signatures(const struct str *keys, size_t count, const struct webhook *webhook,
+			struct buf *out);
 
 /*
  * The key in the text of a secret: "whsec_" and base64, or any other text as its bytes. False:

@@ -166,6 +166,8 @@ void background_look(struct background *background)
 
 	list_for_each (link, after, &background->lanes)
 		lane_look(list_entry(link, struct lane, link));
+	lapser_look(&background->lapser);
+	notifier_look(&background->notifier);
 }
 
 /* What other threads ask for. */
@@ -344,6 +346,8 @@ int background_open(struct gate *gate)
 	list_init(&background->questions);
 	list_init(&background->wishes);
 	pthread_mutex_init(&background->lock, NULL);
+	lapser_init(&background->lapser, background);
+	notifier_init(&background->notifier, background);
 	background->poke.run = run_poke;
 	background->wished.run = run_wished;
 	return prepare(background, gate->hold);
@@ -433,6 +437,8 @@ static void run_drain(struct loop_post *post)
 	background->is_draining = true;
 	list_for_each (link, after, &background->lanes)
 		lane_wait(list_entry(link, struct lane, link));
+	lapser_stop(&background->lapser);
+	notifier_stop(&background->notifier);
 	break_off_questions(background);
 }
 

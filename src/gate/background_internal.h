@@ -48,6 +48,29 @@ struct lane {
 	struct list wishes; /* that wait for room */
 };
 
+/* Ends questions to people whose time is over: lapser.c. */
+struct lapser {
+	struct background *background;
+	struct loop_timer timer; /* the next look */
+	bool is_asking, asks_again;
+	struct store_command command;
+	struct arena mem;
+};
+
+enum { NOTIFIER_MAX = 8 }; /* notices on their way at once */
+
+/* Tells somebody outside of questions to people: notifier.c. */
+struct notifier {
+	struct background *background;
+	struct loop_timer timer; /* the next look */
+	bool is_looking, looks_again;
+	bool has_failed; /* the store, or memory: not again at once */
+	struct store_command command;
+	struct arena mem;
+	struct list tellings;
+	unsigned under_way;
+};
+
 /* Somebody wants to know about an operation. */
 struct wish {
 	struct list link;
@@ -67,7 +90,9 @@ struct background {
 	unsigned commands;     /* looks into the store, under way */
 	unsigned warnings;     /* that were written since the last reload */
 	struct steps steps;    /* of the wall clock */
-	bool is_listing;       /* those that nobody would see to: stranded.c */
+	struct lapser lapser;
+	struct notifier notifier;
+	bool is_listing; /* those that nobody would see to: stranded.c */
 	bool has_loop, is_running;
 
 	/* wishes, filled by any thread */
@@ -145,6 +170,16 @@ void background_line(struct log_line *line, const struct background *background,
 
 /* Say which operations no lane will ever see to, since their upstream is not declared. */
 void stranded_look(struct background *background);
+
+/* lapser.c: look for questions whose time is over; end what is under way before closing. */
+void lapser_init(struct lapser *lapser, struct background *background);
+void lapser_look(struct lapser *lapser);
+void lapser_stop(struct lapser *lapser);
+
+/* notifier.c: look for what is to be told; break off what is being told. */
+void notifier_init(struct notifier *notifier, struct background *background);
+void notifier_look(struct notifier *notifier);
+void notifier_stop(struct notifier *notifier);
 
 /* dispatcher.c, reconciler_wishes.c */
 void dispatcher_look(struct lane *lane);

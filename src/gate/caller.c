@@ -131,6 +131,9 @@ enum problem caller_identify(struct worker *worker, struct exchange *exchange,
 		return by_credential(exchange, out_caller, out_refusal);
 	case SETTINGS_ACCOUNTS_KEY:
 		return by_key(worker, exchange, out_caller, out_refusal);
+	case SETTINGS_ACCOUNTS_JWT:
+	case SETTINGS_ACCOUNTS_HEADER:
+		break;
 	}
 	unreachable("the settings have no other way to tell an account");
 }

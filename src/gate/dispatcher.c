@@ -6,6 +6,9 @@
  * whoever comes meanwhile is told so. Those that cannot be sent (their declaration is gone, the
  * gate is about to stop) go back at once.
  *
+ * What people have agreed to is held against the rule that asked before it is sent: where that has
+ * become another one, they are asked anew instead, and nothing is sent.
+ *
  * When the store cannot say whether a take was committed nothing of it is sent, ever: whatever of
  * it exists is settled as not sent, under its own epoch, which nobody else's pick-up can have.
  * Until that is certain the lane takes nothing.
@@ -13,6 +16,7 @@
 #include "base/err.h"
 #include "gate/background_internal.h"
 #include "gate/errand.h"
+#include "gate/question.h"
 
 #include <stdlib.h>
 
@@ -22,6 +26,8 @@ struct dispatch {
 	struct errand errand;
 	struct haul *haul;
 	bool is_doubt;
+	struct store_command again; /* people are asked anew */
+	struct arena again_mem;
 };
 
 /* One take, and what it brought; gone with the last of that. */
@@ -130,18 +136,97 @@ static void log_dispatch(const struct dispatch *dispatch)
 	log_end(&line);
 }
 
-static void ended(struct errand *errand)
+static void drop_dispatch(struct dispatch *dispatch)
 {
-	struct dispatch *dispatch = errand->owner;
-	struct lane *lane = errand->lane;
+	struct lane *lane = dispatch->errand.lane;
 
 	lane->sending--;
 	lane->doubts -= dispatch->is_doubt;
-	metrics_add(&lane->background->metrics.dispatched[errand->outcome], 1);
-	log_dispatch(dispatch);
-	errand_fini(errand);
+	arena_fini(&dispatch->again_mem);
 	drop_haul(dispatch->haul);
 	dispatcher_look(lane);
+}
+
+static void ended(struct errand *errand)
+{
+	struct dispatch *dispatch = errand->owner;
+
+	metrics_add(&errand->lane->background->metrics.dispatched[errand->outcome], 1);
+	log_dispatch(dispatch);
+	errand_fini(errand);
+	drop_dispatch(dispatch);
+}
+
+/* -- people are asked anew --------------------------------------------------------- */
+
+static void asked_again(struct store_command *command)
+{
+	struct dispatch *dispatch = command->owner;
+	struct errand *errand = &dispatch->errand;
+	struct background *background = errand->lane->background;
+	struct log_line line;
+
+	background->commands--;
+	if (command->result != 0 && command->result != STORE_LOST) {
+		errand_put_back(errand, background_wall_ms(background) + BACKGROUND_FAILED_MS,
+				"the store could not record that people are asked anew");
+		return;
+	}
+	background_line(&line, background, "asked-again", errand->operation);
+	log_text(&line, "why", "the rule that asks for approval was changed");
+	log_end(&line);
+	waiting_call(&background->gate->waiting, &errand->operation->id);
+	lapser_look(&background->lapser);
+	notifier_look(&background->notifier);
+	drop_dispatch(dispatch);
+}
+
+static void ask_again(struct dispatch *dispatch, const struct store_approval *approval)
+{
+	struct errand *errand = &dispatch->errand;
+	struct background *background = errand->lane->background;
+	struct store_approval question;
+	int64_t now_ms = background_wall_ms(background);
+	int r;
+
+	arena_init(&dispatch->again_mem, BACKGROUND_MEMORY);
+	r = question_again(errand->generation->settings, errand->operation, errand->request,
+			   approval, &dispatch->again_mem, &question);
+	if (r != 0) {
+		background_warn(background, errand->operation,
+				"the rule that asks for approval was changed, and its command is "
+				"none of its action any more");
+		errand_put_back(errand, now_ms + PLAN_STRANDED_MS,
+				"people cannot be asked anew about it");
+		return;
+	}
+	dispatch->again = (struct store_command){
+		.kind = STORE_ASK_AGAIN,
+		.mem = &dispatch->again_mem,
+		.done = asked_again,
+		.owner = dispatch,
+		.operation = {.id = errand->operation->id, .epoch = errand->epoch},
+		.attempt_number = errand->attempt_number,
+		.approval = question,
+		.attempt =
+			{
+				.at_ms = now_ms,
+				.outcome = OUTCOME_AWAITING_APPROVAL,
+				.delivered = -1,
+				.by = ACTOR_DISPATCHER,
+				.note = STR("the rule that asks for approval was changed"),
+			},
+	};
+	background->commands++;
+	gate_ask(&background->station, &dispatch->again);
+}
+
+/* Was it agreed to under another rule than the one that is in force now? */
+static bool must_ask_again(const struct dispatch *dispatch, const struct store_approval *approval)
+{
+	return approval->needed &&
+	       question_rule_of(dispatch->errand.generation->settings, dispatch->errand.operation,
+				approval) == QUESTION_CHANGED;
 }
 
 /* It is not to be sent, for reasons that are not its own. False: it is. */
@@ -199,7 +284,11 @@ static void dispatch_begin(struct haul *haul, struct dispatch *dispatch,
 	if (is_doubt)
 		errand_put_back(errand, background_wall_ms(background) + BACKGROUND_FAILED_MS,
 				"the store could not say whether it was ours to send");
-	else if (!send_back(dispatch, action))
+	else if (send_back(dispatch, action))
+		return;
+	else if (must_ask_again(dispatch, &taken->approval))
+		ask_again(dispatch, &taken->approval);
+	else
 		errand_start(errand);
 }
 

@@ -32,12 +32,15 @@ static const struct flow_step flow[STEP_COUNT] = {
 	[STEP_IDENTIFY]  = RUNS(identify,     TO(RECOGNISE) | TO(ANSWER)),
 	[STEP_RECOGNISE] = WAITS(recognise,   TO(CLAIM) | TO(ANSWER)),
 	[STEP_CLAIM]     = WAITS(claim,       TO(LOOKUP) | TO(SEND) | TO(WAIT) | TO(FIND_OUT) |
-					      TO(REPLACE) | TO(QUEUED) | TO(CLAIM) | TO(ANSWER)),
+					      TO(REPLACE) | TO(QUEUED) | TO(APPROVE) | TO(CLAIM) |
+					      TO(CHECK) |
+					      TO(ANSWER)),
 	[STEP_WAIT]      = WAITS(wait,        TO(CLAIM) | TO(ANSWER)),
 	[STEP_FIND_OUT]  = WAITS(find_out,    TO(CLAIM)),
 	[STEP_REPLACE]   = WAITS(replace,     TO(CLAIM) | TO(ANSWER)),
 	[STEP_QUEUED]    = WAITS(queued,      TO(CLAIM) | TO(ANSWER)),
-	/* 50: an approval, between what the rules said and what is sent */
+	[STEP_CHECK]     = WAITS(check,       TO(CLAIM) | TO(ANSWER)),
+	[STEP_APPROVE]   = WAITS(approve,     TO(CLAIM) | TO(ANSWER)),
 	[STEP_LOOKUP]    = WAITS(lookup,      TO(SEND) | TO(SETTLE)),
 	[STEP_SEND]      = WAITS(send,        TO(SETTLE) | TO(PIPE)),
 	[STEP_PIPE]      = WAITS(pipe,        TO(SETTLE)),

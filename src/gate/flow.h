@@ -5,10 +5,12 @@
  *                │           │         │  ▲       │         └─► pipe ─┘ ▲ ▲ │     ▲  │
  *                │           │         ▼  │       └─────────────────────┘ └pause◄─┼──┘
  *                │           │   wait, find out, queued ◄─(not sent)────────┘     │
+ *                │           │   approve, replace                                 │
  *                └───────────┴──────────┴────────────────(refusals)───────────────┘
  *
- * lookup is for actions that have one; queued for what the dispatcher sends. A person's approval
- * will stand between claim and lookup (step_50), and no rule is judged after it.
+ * lookup is for actions that have one; queued for what the dispatcher sends; check, where a record
+ * is met and auth.check is in force, asks about the caller's credential and claims again; approve
+ * for what people have to agree to, which is the dispatcher's once they have.
  *
  * A step does its part and says where to go; one that has to wait says so, and whoever wakes
  * it calls flow_wake() and does nothing else. The machine refuses a move that the table does
@@ -32,6 +34,8 @@ enum step {
 	STEP_FIND_OUT,
 	STEP_REPLACE,
 	STEP_QUEUED,
+	STEP_CHECK,
+	STEP_APPROVE,
 	STEP_LOOKUP,
 	STEP_SEND,
 	STEP_PIPE,
@@ -68,6 +72,10 @@ enum step step_replace_start(struct request *request);
 enum step step_replace_finish(struct request *request);
 enum step step_queued_start(struct request *request);
 enum step step_queued_finish(struct request *request);
+enum step step_check_start(struct request *request);
+enum step step_check_finish(struct request *request);
+enum step step_approve_start(struct request *request);
+enum step step_approve_finish(struct request *request);
 enum step step_lookup_start(struct request *request);
 enum step step_lookup_finish(struct request *request);
 enum step step_send_start(struct request *request);
@@ -90,11 +98,21 @@ bool step_wait_enter(struct request *request);
 /* Leave the waiting room: the step that returns this is woken when that is done. */
 enum step step_wait_leave(struct request *request);
 
+/* Is the service to be asked about the caller's credential, before it is told of a record? */
+bool step_check_is_due(const struct request *request);
+
 /* Does its caller wait, and for how much longer? */
 bool step_wait_is_wished(const struct request *request);
 
 /* The operation is the dispatcher's to send: wait for its end where that is wished, or tell so. */
 enum step step_queued_or_wait(struct request *request);
+
+/* Put the question to people, where there is one, into the claim. 0, FAIL_MEMORY. */
+struct store_command;
+int step_approve_ask(struct request *request, struct store_command *command);
+
+/* It waits for people: wait for its end where that is wished, or tell so. */
+enum step step_approve_or_wait(struct request *request);
 
 /* What reaches a step while it waits: the client of a waiting one has gone; the next piece of an
  * answer that is not kept (false: not now); its client takes more. */

@@ -8,15 +8,19 @@
  * the process before its operations have, the next gate finds them and calls them unknown.
  */
 #include "gate/background.h"
+#include "gate/issuer.h"
 #include "gate/keys.h"
 
 #include "base/err.h"
 #include "gate/credential.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 enum {
 	RELOAD_AGAIN_MS = 20,
@@ -24,12 +28,34 @@ enum {
 	DRAIN_GRACE_MS = 2000, /* for what is given up to be recorded and told */
 	DRAIN_LAST_MS = 1000,  /* for the admin listener's last answers */
 	FILES_BESIDES = 64,    /* open files that are no client's */
+	PATH_SIZE = 4096,
 };
 
 static int explain(char *why, size_t why_size, int code, const char *text)
 {
 	snprintf(why, why_size, "%s", text);
 	return code;
+}
+
+/* Keys before what they seal. What is wrong with the data directory itself, the store says. */
+static int open_vault(struct gate *gate, char *why, size_t why_size)
+{
+	const struct settings *settings = gate_settings(gate);
+	char folder[PATH_SIZE];
+
+	if (snprintf(folder, sizeof(folder), "%s/keys", settings->data.at) >= (int)sizeof(folder))
+		return explain(why, why_size, FAIL_CONFIG,
+			       "the path of the data directory is too "
+			       "long");
+	if (mkdir(settings->data.at, 0700) != 0 && errno != EEXIST) {
+		snprintf(
+			why, why_size,
+			"%s cannot be used: %s; make the directory it is to be in, "
+			"let the user that runs counterfoil write there, or name another directory",
+			settings->data.at, strerror(errno));
+		return FAIL_CONFIG;
+	}
+	return vault_open(folder, &settings->master_key, gate->env, &gate->vault, why, why_size);
 }
 
 static int open_store(struct gate *gate, char *why, size_t why_size)
@@ -44,10 +70,11 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 		.rotate_ms = settings->audit.rotate_ms,
 		.keep_ms = settings->audit.keep_ms,
 	};
+	const struct store_options options = {.audit = &audit, .vault = gate->vault};
 	struct log_line line;
 	int r;
 
-	r = store_open_sqlite(settings->data.at, &audit, gate->env, gate->log, &gate->store,
+	r = store_open_sqlite(settings->data.at, &options, gate->env, gate->log, &gate->store,
 			      &gate->interrupted, why, why_size);
 	if (r != 0)
 		return r;
@@ -57,6 +84,22 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 		log_end(&line);
 	}
 	return 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { MAY_BE_TRACED = 1 }; /* the leak checker is a tracer of its own process */
+#else
+enum { MAY_BE_TRACED = 0 };
+#endif
+
+/* What is in memory stays there: no core file, and no other process of this user may look. */
+static void keep_memory_secret(void)
+{
+	const struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	if (!MAY_BE_TRACED)
+		prctl(PR_SET_DUMPABLE, 0);
 }
 
 /* Each client and each upstream connection is a file: ask for as many as the system allows. */
@@ -109,14 +152,20 @@ int gate_open(struct gate *gate, const char *config_file, const struct settings_
 	    callers_new(&gate->callers) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	raise_file_limit(gate);
+	keep_memory_secret();
 	r = station_init(&gate->control, gate);
 	if (r != 0)
 		return explain(why, why_size, r, "the control loop could not be made");
-	r = open_store(gate, why, why_size);
+	gate->issuer = issuer_open(gate);
+	if (!gate->issuer)
+		return explain(why, why_size, FAIL_MEMORY, "out of memory");
+	r = open_vault(gate, why, why_size);
 	if (r == 0)
-		r = keys_load(gate, why, why_size);
+		r = open_store(gate, why, why_size);
 	if (r == 0 && credentials_load(gate->store, gate->secrets) != 0)
 		return explain(why, why_size, FAIL_IO, "the secrets in the store cannot be read");
+	if (r == 0)
+		r = keys_load(gate, why, why_size);
 	if (r == 0 && background_open(gate) != 0)
 		return explain(why, why_size, FAIL_MEMORY, "out of memory");
 	return r;
@@ -188,6 +237,7 @@ static void put_in_force(struct gate *gate, struct settings_hold *hold)
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		require(worker_reload(&gate->workers[i], hold));
 	require(background_reload(gate, hold));
+	issuer_reload(gate->issuer);
 	if (gate->on_reload)
 		gate->on_reload(gate->reload_owner);
 	log_set_level(gate->log, (enum log_level)hold->settings->log.level);
@@ -210,7 +260,7 @@ static void reload(struct gate *gate)
 	struct settings_hold *hold;
 	struct settings_report report;
 	const char *against = against_reload(gate);
-	char why[256] = "";
+	char why[512] = "";
 
 	if (against) {
 		log_note(gate->log, LOG_WARNING, "reload-refused", "what", against);
@@ -226,6 +276,9 @@ static void reload(struct gate *gate)
 	} else if (settings_reloadable(gate_settings(gate), settings, gate->config_file, &report) !=
 		   0) {
 		log_report(gate, &report);
+		settings_free(settings);
+	} else if (vault_reload(gate->vault, &settings->master_key, why, sizeof(why)) != 0) {
+		log_note(gate->log, LOG_ERROR, "reload-refused", "what", why);
 		settings_free(settings);
 	} else if (settings_hold_new(settings, gate->secrets, &hold, why, sizeof(why)) != 0) {
 		log_note(gate->log, LOG_ERROR, "reload-refused", "what", why);
@@ -336,6 +389,7 @@ void gate_close(struct gate *gate)
 	background_stop(gate);
 	if (gate->store)
 		store_close(gate->store);
+	vault_close(gate->vault);
 	janitor_stop(gate);
 	keys_stop(gate);
 	background_close(gate);
@@ -343,6 +397,7 @@ void gate_close(struct gate *gate)
 		for (unsigned i = 0; i < gate->worker_count; i++)
 			worker_free(&gate->workers[i]);
 	}
+	issuer_close(gate->issuer);
 	loop_fini(&gate->control.loop);
 	settings_hold_drop(gate->hold);
 	secrets_free(gate->secrets);

@@ -12,6 +12,7 @@
 #define GATE_GATE_H
 
 #include "auth/callers.h"
+#include "auth/jwks_file.h"
 #include "auth/limiter.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
@@ -23,7 +24,9 @@
 #include <stdatomic.h>
 
 struct background;
+struct check_cache;
 struct gate;
+struct issuer;
 
 /* A loop that can ask the store. */
 struct station {
@@ -41,7 +44,9 @@ struct settings_hold {
 	struct credential *credentials; /* one an upstream: credential.h */
 	struct tls_context *tls;	/* of the data listener; NULL: plain */
 	struct tls_context *admin_tls;	/* of the admin listener; NULL: plain */
-	atomic_uint holders;		/* freed with the last one */
+	struct jwks *jwks;		/* accounts.jwt.jwks, as the file was then; NULL: no file */
+	struct jwks_stamp jwks_stamp;
+	atomic_uint holders; /* freed with the last one */
 };
 
 /* The generations of one loop: a worker's, or the background's. */
@@ -60,6 +65,7 @@ struct generation {
 	const struct settings *settings;
 	struct client **clients;       /* one an upstream, in the settings' order */
 	struct client **token_clients; /* to their token endpoints; NULL: it has none */
+	struct client *notify;	       /* of who is told of approvals, the notifier's; or NULL */
 	unsigned requests;	       /* that began with it and have not ended */
 	bool is_retired;	       /* a newer one has come */
 };
@@ -75,6 +81,7 @@ struct worker {
 	struct generations generations;
 	struct metrics metrics;
 	struct loop_sweeper sweeper; /* brings the metrics up to date */
+	struct check_cache *checks;  /* credentials that hold; NULL: none is remembered */
 
 	/* what the control thread asks for; each may come on the heels of another */
 	struct loop_post reload, drain, give_up, stop;
@@ -110,6 +117,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
+	struct vault *vault;	 /* what the store seals with */
 	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
 	struct callers *callers; /* the keys that are in force; keys.h changes them */
@@ -119,6 +127,7 @@ struct gate {
 	atomic_bool is_draining;
 	atomic_uint drained_workers;
 	struct background *background; /* see background.h */
+	struct issuer *issuer;	       /* see issuer.h */
 	atomic_bool is_background_drained;
 
 	/* the control thread's */

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int load_tls(const struct settings_tls *tls, struct tls_context **out_context, char *why,
@@ -30,6 +31,22 @@ static int load_credentials(struct settings_hold *hold, struct secrets *secrets)
 	return credentials_init(hold->credentials, settings, secrets);
 }
 
+static int load_keys(struct settings_hold *hold, char *why, size_t why_size)
+{
+	const struct settings *settings = hold->settings;
+	const struct settings_jwt *jwt = &settings->accounts.jwt;
+	char reason[JWKS_WHY_MAX];
+	int r;
+
+	if (settings->accounts.from != SETTINGS_ACCOUNTS_JWT || jwt->url.text.len)
+		return 0;
+	r = jwks_read_file(jwt->jwks.at, &hold->jwks, &hold->jwks_stamp, reason);
+	if (r <= 0)
+		return r;
+	snprintf(why, why_size, "accounts.jwt.jwks (%s) is no key set: %s", jwt->jwks.at, reason);
+	return FAIL_CONFIG;
+}
+
 int settings_hold_new(struct settings *settings, struct secrets *secrets,
 		      struct settings_hold **out_hold, char *why, size_t why_size)
 {
@@ -47,6 +64,8 @@ int settings_hold_new(struct settings *settings, struct secrets *secrets,
 		r = load_tls(&settings->tls, &hold->tls, why, why_size);
 	if (r == 0)
 		r = load_tls(&settings->admin_tls, &hold->admin_tls, why, why_size);
+	if (r == 0)
+		r = load_keys(hold, why, why_size);
 	if (r != 0) {
 		settings_hold_drop(hold);
 		return r;
@@ -64,6 +83,7 @@ void settings_hold_drop(struct settings_hold *hold)
 	if (hold->credentials)
 		credentials_fini(hold->credentials, hold->settings);
 	free(hold->credentials);
+	jwks_drop(hold->jwks);
 	settings_free(hold->settings);
 	free(hold);
 }
@@ -88,6 +108,8 @@ void generations_give_up(struct generations *home)
 			if (generation->token_clients[i])
 				client_give_up(generation->token_clients[i]);
 		}
+		if (generation->notify)
+			client_give_up(generation->notify);
 	}
 }
 
@@ -98,6 +120,8 @@ void generation_free(struct generation *generation)
 		client_release(generation->clients[i]);
 		client_release(generation->token_clients[i]);
 	}
+	if (generation->notify)
+		client_release(generation->notify);
 	free(generation->clients);
 	free(generation->token_clients);
 	settings_hold_drop(generation->hold);

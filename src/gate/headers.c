@@ -106,8 +106,8 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 		const struct http_field *field = &request->fields[i];
 
 		if (!is_rewritten(field->name, asks_identity) &&
-		    !caller_is_own_credential(settings, field) &&
 		    !credential_replaces(upstream, field->name) &&
+		    !caller_is_own_credential(settings, field) &&
 		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
 			http_write_field(out, field->name, field->value);
 	}

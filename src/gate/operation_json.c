@@ -2,7 +2,9 @@
 #include "gate/operation_json.h"
 
 #include "core/downstream_key.h"
+#include "gate/approval_json.h"
 #include "gate/policy.h"
+#include "gate/problem.h"
 
 /* What there is to tell of one. */
 struct telling {
@@ -116,8 +118,10 @@ static enum advice advice_for(const struct store_operation *operation, bool is_n
 	*out_after_s = 0;
 	switch (operation->state) {
 	case STATE_RUNNING:
-	case STATE_AWAITING_APPROVAL:
 		*out_after_s = 2;
+		return ADVICE_WAIT;
+	case STATE_AWAITING_APPROVAL:
+		*out_after_s = problem_kind(PROBLEM_APPROVAL_PENDING)->after_s;
 		return ADVICE_WAIT;
 	case STATE_QUEUED:
 		if (!operation->is_dispatched)
@@ -138,11 +142,19 @@ static enum advice advice_for(const struct store_operation *operation, bool is_n
 	}
 }
 
+/* People have said no: nothing that its caller could do by itself changes that. */
+static bool was_denied(const struct telling *telling)
+{
+	return telling->find && telling->find->approval.stand == APPROVAL_DENIED;
+}
+
 static void write_retry(struct json_writer *json, const struct telling *telling)
 {
 	int after_s;
 	enum advice advice = advice_for(telling->operation, telling->is_natural, &after_s);
 
+	if (was_denied(telling))
+		advice = ADVICE_HUMAN;
 	json_name(json, "retry");
 	json_open_object(json);
 	json_name(json, "advice");
@@ -305,6 +317,8 @@ static void tell(struct json_writer *json, const struct telling *telling)
 	write_response(json, &operation->answer);
 	if (telling->find) {
 		write_downstream_key(json, telling);
+		approval_member_json(json, &telling->find->approval, telling->is_for_caller,
+				     telling->find->mem);
 		write_rules(json, &telling->find->view);
 		write_retries(json, telling->find);
 	}

@@ -10,7 +10,6 @@
 #include "gate/pass.h"
 
 #include "gate/caller.h"
-
 #include "gate/credential.h"
 #include "gate/headers.h"
 #include "gate/policy.h"

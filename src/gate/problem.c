@@ -72,6 +72,32 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_APPROVAL_PENDING] = {"approval-pending", 202, "A person has to agree first",
 				      ADVICE_WAIT, 10,
 				      "Nothing is sent before that. Ask the status resource."},
+	[PROBLEM_APPROVAL_DENIED] = {"approval-denied", 403, "A person has refused it",
+				     ADVICE_HUMAN, 0,
+				     "It was not sent, and never will be under this token. The "
+				     "detail says why. Speak to "
+				     "a person before the same is asked with a new token."},
+	[PROBLEM_APPROVAL_EXPIRED] = {"approval-expired", 403, "Nobody agreed to it in time",
+				      ADVICE_NEW_KEY, 0,
+				      "It was not sent, and never will be under this token. If it "
+				      "is wanted still, it is "
+				      "a new question with a new token."},
+	[PROBLEM_APPROVAL_OWN] =
+		{"approval-own", 403, "Nobody approves what they have asked for", ADVICE_HUMAN, 0,
+		 "Whoever has asked for an operation cannot agree to it: neither "
+		 "with the same key nor as the same agent. Another person has to."},
+	[PROBLEM_APPROVAL_TWICE] = {"approval-twice", 409, "They have agreed to it already",
+				    ADVICE_HUMAN, 0,
+				    "It takes another person as well; one counts once."},
+	[PROBLEM_APPROVAL_OTHER] =
+		{"approval-other", 409, "What is asked about is something else", ADVICE_FIX, 0,
+		 "An answer holds for what was shown: its fingerprint, under the rule of then. "
+		 "Look "
+		 "at the question as it is now, and answer that. Nothing was recorded."},
+	[PROBLEM_APPROVAL_OVER] =
+		{"approval-over", 409, "It waits for no answer any more", ADVICE_STOP, 0,
+		 "It was answered, withdrawn, or its time is over; or its action is "
+		 "not declared as it was. Nothing was recorded."},
 	[PROBLEM_OPERATION_CANCELLED] =
 		{"operation-cancelled", 409, "The operation was cancelled", ADVICE_NEW_KEY, 0,
 		 "It was withdrawn before anything was sent. If it is wanted after all, it is a "
@@ -171,6 +197,19 @@ static const struct problem_kind kinds[PROBLEM_COUNT] = {
 	[PROBLEM_FORBIDDEN] = {"forbidden", 403, "Not allowed", ADVICE_STOP, 0,
 			       "The credential is known, and its role or its account does not "
 			       "reach this. Nothing was done."},
+	[PROBLEM_KEYS_UNAVAILABLE] =
+		{"keys-unavailable", 503, "The issuer's keys are not at hand", ADVICE_SAME_KEY, 5,
+		 "Who calls could not be made sure of, since the keys that sign tokens cannot be "
+		 "had "
+		 "now. Nothing was read or sent. Send the same request with the same token again."},
+	[PROBLEM_CREDENTIAL_UNCHECKED] = {"credential-unchecked", 503,
+					  "The service does not say whether the credential holds",
+					  ADVICE_SAME_KEY, 5,
+					  "Before anything of a record is shown, the service is "
+					  "asked whether the credential "
+					  "still holds. It did not say. Nothing was sent; send the "
+					  "same request with the same "
+					  "token again."},
 	[PROBLEM_ACTION_FORBIDDEN] = {"action-forbidden", 403,
 				      "This action is not allowed to this caller", ADVICE_STOP, 0,
 				      "The credential is good, and may not be used for this "

@@ -9,6 +9,7 @@
 #include "core/fingerprint.h"
 #include "core/rule_facts.h"
 #include "gate/ask.h"
+#include "gate/credential_check.h"
 #include "gate/flow.h"
 #include "gate/forward.h"
 #include "gate/gate.h"
@@ -67,11 +68,15 @@ struct request {
 	/* step_47_find_out */
 	bool has_looked; /* once is enough for one attempt */
 
-	/* step_48_queued */
+	/* step_48_queued, step_50_approve */
 	struct store_operation made; /* as our claim made it; state 0: it did not */
 	bool has_reported;
 	struct buf report; /* the operation as JSON */
 	bool is_report;	   /* it is the answer */
+
+	/* step_49_check */
+	struct credential_check check;
+	bool has_checked; /* its credential holds, as the service says */
 
 	/* step_55_lookup */
 	struct ask ask;
@@ -113,6 +118,9 @@ void answer_headers(const struct request *request, struct buf *out);
 /* The lines of the request as they go upstream, made once. Spoiled ones are no lines at all. */
 const struct buf *request_lines(struct request *request);
 
+/* Answer 202 with the operation that request->command has found; or with `problem`, which says the
+ * same in short. */
+enum step request_report(struct request *request, enum problem problem);
 /* The credential, as it is kept with the attempt; empty where it is what names the account. */
 static inline struct str request_credential(const struct request *request)
 {

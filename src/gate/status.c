@@ -3,13 +3,16 @@
  *
  * Every look-up is limited to the caller's own account inside the store; for anybody else an
  * operation is simply not there (404). With ?wait=N the answer waits for the operation's end,
- * in the same waiting room as duplicates do.
+ * in the same waiting room as duplicates do. What is found is shown, or cancelled, once the
+ * services that it is of have said that the caller's credential still holds, where they are asked
+ * that.
  */
 #include "gate/status.h"
 
 #include "gate/action_json.h"
 #include "gate/background.h"
 #include "gate/caller.h"
+#include "gate/credential_check.h"
 #include "gate/headers.h"
 #include "gate/operation_json.h"
 #include "gate/problem.h"
@@ -37,6 +40,8 @@ struct inquiry {
 	struct store_command command;
 	struct waiter waiter;
 	bool has_waiter, is_leaving, is_gone;
+	struct credential_check check;
+	size_t checked; /* upstreams that need not be asked any more */
 };
 
 bool status_is_ours(struct exchange *exchange)
@@ -164,6 +169,72 @@ static bool failed(struct inquiry *inquiry)
 	}
 }
 
+static bool is_cancel(const struct inquiry *inquiry)
+{
+	return str_equal(inquiry->verb, STR("cancel"));
+}
+
+/* Checking. */
+
+static void show(struct inquiry *inquiry);
+
+/* Is anything of that service among what was found? */
+static bool is_of_upstream(const struct inquiry *inquiry, size_t upstream)
+{
+	const struct store_command *command = &inquiry->command;
+	struct str name = inquiry->generation->settings->upstreams[upstream].name;
+
+	if (command->kind != STORE_LIST)
+		return str_equal(command->operation.upstream, name);
+	for (size_t i = 0; i < command->found_count; i++) {
+		if (str_equal(command->found[i].upstream, name))
+			return true;
+	}
+	return false;
+}
+
+static void checked(struct credential_check *check)
+{
+	struct inquiry *inquiry = check->owner;
+	enum check_verdict verdict = check->verdict;
+
+	credential_check_fini(check);
+	inquiry->checked++;
+	if (verdict == CHECK_HOLDS) {
+		show(inquiry);
+		return;
+	}
+	inquiry->command.operation.state = 0;
+	if (verdict == CHECK_ENDED)
+		answer_problem(inquiry, PROBLEM_UNAUTHENTICATED,
+			       "The service no longer takes this credential.");
+	else
+		answer_problem(inquiry, PROBLEM_CREDENTIAL_UNCHECKED, NULL);
+}
+
+/* True: a service is being asked; `show` goes on when it has said yes. */
+static bool must_check(struct inquiry *inquiry)
+{
+	const struct settings *settings = inquiry->generation->settings;
+
+	for (; inquiry->checked < settings->upstream_count; inquiry->checked++) {
+		if (!credential_check_is_asked(settings, inquiry->checked) ||
+		    !is_of_upstream(inquiry, inquiry->checked))
+			continue;
+		inquiry->check = (struct credential_check){
+			.worker = inquiry->worker,
+			.generation = inquiry->generation,
+			.exchange = inquiry->exchange,
+			.upstream = inquiry->checked,
+			.owner = inquiry,
+			.done = checked,
+		};
+		credential_check_start(&inquiry->check);
+		return true;
+	}
+	return false;
+}
+
 static void find(struct inquiry *inquiry);
 
 static void woken(struct waiter *waiter)
@@ -216,12 +287,8 @@ static void found(struct store_command *command)
 		woken(&inquiry->waiter);
 		return;
 	}
-	if (failed(inquiry))
-		return;
-	if (inquiry->verb.len)
-		answer_response(inquiry);
-	else
-		answer_operation(inquiry);
+	if (!failed(inquiry))
+		show(inquiry);
 }
 
 /* It may have waited: whoever has been revoked meanwhile is told nothing. */
@@ -274,7 +341,22 @@ static void cancel(struct inquiry *inquiry)
 static void listed(struct store_command *command)
 {
 	if (!failed(command->owner))
-		answer_list(command->owner);
+		show(command->owner);
+}
+
+/* What was found is its caller's to see, as far as we know. */
+static void show(struct inquiry *inquiry)
+{
+	if (must_check(inquiry))
+		return;
+	if (inquiry->command.kind == STORE_LIST)
+		answer_list(inquiry);
+	else if (is_cancel(inquiry))
+		cancel(inquiry);
+	else if (inquiry->verb.len)
+		answer_response(inquiry);
+	else
+		answer_operation(inquiry);
 }
 
 static void list(struct inquiry *inquiry)
@@ -390,17 +472,18 @@ static bool is_reading(struct str method)
 static void route_operation(struct inquiry *inquiry)
 {
 	struct str method = inquiry->exchange->request.method;
-	bool is_cancel = str_equal(inquiry->verb, STR("cancel"));
+	bool cancels = is_cancel(inquiry);
 
-	if (inquiry->verb.len && !is_cancel && !str_equal(inquiry->verb, STR("response"))) {
+	if (inquiry->verb.len && !cancels && !str_equal(inquiry->verb, STR("response"))) {
 		answer_problem(inquiry, PROBLEM_NOT_FOUND, NULL);
-	} else if (is_cancel ? !str_equal(method, STR("POST")) : !is_reading(method)) {
+	} else if (cancels ? !str_equal(method, STR("POST")) : !is_reading(method)) {
 		answer_problem(inquiry, PROBLEM_METHOD_NOT_ALLOWED,
-			       is_cancel ? "Use POST." : "Use GET.");
-	} else if (is_cancel) {
+			       cancels ? "Use POST." : "Use GET.");
+	} else if (cancels && !credential_check_is_in_force(inquiry->generation->settings)) {
 		cancel(inquiry);
 	} else {
-		read_wait(inquiry);
+		if (!cancels)
+			read_wait(inquiry);
 		find(inquiry);
 	}
 }

@@ -52,7 +52,7 @@ static int keep_request(struct request *request, struct store_command *command)
 	const struct buf *lines;
 	int r = 0;
 
-	if (!policy_keeps_request(&request->policy))
+	if (!policy_keeps_request(&request->policy) && !command->approval.needed)
 		return 0;
 	lines = request_lines(request);
 	command->request = (struct store_request){
@@ -91,6 +91,8 @@ static int add_rules(struct request *request, struct store_command *command)
 				 &command->operation.probe);
 	if (r == 0)
 		r = fill_question(request, action->lookup.get, &request->lookup);
+	if (r == 0)
+		r = step_approve_ask(request, command);
 	return r == 0 ? keep_request(request, command) : r;
 }
 
@@ -206,6 +208,24 @@ static enum step ended(struct request *request, enum problem problem)
 	return request_problem(request, problem, reason.at);
 }
 
+/* Nothing was sent: who asked, or an operator, took it back; or people did not agree. */
+static enum step cancelled(struct request *request)
+{
+	switch (request->command.approval.stand) {
+	case APPROVAL_DENIED:
+		ended(request, PROBLEM_APPROVAL_DENIED);
+		break;
+	case APPROVAL_LAPSED:
+		ended(request, PROBLEM_APPROVAL_EXPIRED);
+		break;
+	default:
+		return ended(request, PROBLEM_OPERATION_CANCELLED);
+	}
+	request->outcome = OUTCOME_DENIED;
+	request->is_replay = false;
+	return STEP_ANSWER;
+}
+
 static enum step resolved(struct request *request)
 {
 	if (request->state == STATE_COMPLETED)
@@ -275,11 +295,11 @@ static enum step judge(struct request *request)
 	case VERDICT_QUEUED:
 		return queued(request);
 	case VERDICT_AWAITING_APPROVAL:
-		return open_problem(request, OUTCOME_AWAITING_APPROVAL, PROBLEM_APPROVAL_PENDING);
+		return step_approve_or_wait(request);
 	case VERDICT_UNKNOWN:
 		return unknown(request);
 	case VERDICT_CANCELLED:
-		return ended(request, PROBLEM_OPERATION_CANCELLED);
+		return cancelled(request);
 	case VERDICT_RESOLVED:
 		return resolved(request);
 	case VERDICT_PICK_UP:
@@ -299,18 +319,23 @@ static enum step uncertain(struct request *request)
 	return request_problem(request, PROBLEM_STORE_UNAVAILABLE, NULL);
 }
 
-/* It is ours: to send now, or made for the dispatcher to send. */
+/* It is ours: to send now, or made for the dispatcher to send, or for people to agree to first. */
 static enum step claimed(struct request *request)
 {
 	take_operation(request);
 	request->attempt_number = request->command.attempt_number;
 	request->is_dispatched = request->command.operation.is_dispatched; /* as it was made */
-	if (request->command.makes_due || request->state == STATE_QUEUED)
+	if (request->command.makes_due || request->state == STATE_QUEUED ||
+	    request->state == STATE_AWAITING_APPROVAL)
 		background_poke(request->worker->gate);
 	if (request->state == STATE_QUEUED) {
 		request->is_maker = true;
 		request->made = request->command.operation;
 		return step_queued_or_wait(request);
+	}
+	if (request->state == STATE_AWAITING_APPROVAL) {
+		request->is_maker = true;
+		return step_approve_or_wait(request);
 	}
 	request->is_claimed = true;
 	return request->lookup.len ? STEP_LOOKUP : STEP_SEND;
@@ -390,6 +415,8 @@ enum step step_claim_finish(struct request *request)
 		return claimed(request);
 	case STORE_REUSED:
 	case STORE_EXISTS:
+		if (step_check_is_due(request))
+			return STEP_CHECK;
 		take_operation(request);
 		return judge(request);
 	case STORE_EXPIRED:

@@ -66,6 +66,7 @@ enum step step_wait_start(struct request *request)
  */
 enum step step_wait_finish(struct request *request)
 {
+	request->has_checked = false; /* a credential may have ended meanwhile */
 	return request->has_waiter ? step_wait_leave(request) : STEP_CLAIM;
 }
 

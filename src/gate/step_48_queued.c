@@ -57,7 +57,7 @@ static void show_as_made(struct request *request)
 }
 
 /* The lines of the 202; {NULL, 0} without memory. */
-static struct str report_lines(struct request *request)
+static struct str report_lines(struct request *request, enum problem problem)
 {
 	char id[OPERATION_ID_TEXT + 1];
 
@@ -68,28 +68,32 @@ static struct str report_lines(struct request *request)
 			    "Link: </.counterfoil/help>; rel=\"describedby\"\r\n"
 			    "Location: /.counterfoil/operations/%s\r\n"
 			    "Retry-After: %d\r\n",
-			    id, problem_kind(PROBLEM_OPERATION_QUEUED)->after_s);
+			    id, problem_kind(problem)->after_s);
 }
 
 /* False: there is no memory for it. */
-static bool write_report(struct request *request)
+static bool write_report(struct request *request, enum problem problem)
 {
 	struct json_writer json;
 
 	buf_init(&request->report, REPORT_MAX);
 	json_writer_init(&json, &request->report);
 	operation_found_json(&json, &request->command, request->generation->settings, true);
-	request->headers = report_lines(request);
+	request->headers = report_lines(request, problem);
 	request->body = buf_str(&request->report);
 	return !request->report.is_spoiled && request->headers.at;
 }
 
-/* It is queued, whatever we can say of it: a problem with the same status tells no less that
- * matters.
- */
-static enum step tell_briefly(struct request *request)
+/* Without memory: a problem with the same status tells no less that matters. */
+enum step request_report(struct request *request, enum problem problem)
 {
-	return request_problem(request, PROBLEM_OPERATION_QUEUED, NULL);
+	request->state = request->command.operation.state;
+	request->expires_ms = request->command.operation.expires_ms;
+	if (!write_report(request, problem))
+		return request_problem(request, problem, NULL);
+	request->is_report = true;
+	request->status = 202;
+	return STEP_ANSWER;
 }
 
 enum step step_queued_finish(struct request *request)
@@ -97,18 +101,12 @@ enum step step_queued_finish(struct request *request)
 	const struct store_operation *operation = &request->command.operation;
 
 	if (request->command.result != 0)
-		return tell_briefly(request);
+		return request_problem(request, PROBLEM_OPERATION_QUEUED, NULL);
 	if (request->made.state && !request->has_waited)
 		show_as_made(request);
 	if (operation_is_terminal(operation->state) && !request->has_reported) {
 		request->has_reported = true; /* ended states are never left: once is enough */
 		return STEP_CLAIM;
 	}
-	request->state = operation->state;
-	request->expires_ms = operation->expires_ms;
-	if (!write_report(request))
-		return tell_briefly(request);
-	request->is_report = true;
-	request->status = 202;
-	return STEP_ANSWER;
+	return request_report(request, PROBLEM_OPERATION_QUEUED);
 }

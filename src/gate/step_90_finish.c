@@ -118,6 +118,7 @@ static enum step end(struct request *request)
 
 	forward_fini(&request->forward);
 	ask_fini(&request->ask);
+	credential_check_fini(&request->check);
 	arena_fini(&request->ask_mem);
 	buf_fini(&request->report);
 	buf_fini(&request->lines);

@@ -3,6 +3,7 @@
  * that can ask the store. Here it is chosen which way a request goes.
  */
 #include "gate/account.h"
+#include "gate/credential_check.h"
 #include "gate/flow.h"
 #include "gate/gate.h"
 #include "gate/headers.h"
@@ -111,11 +112,14 @@ static void refuse(struct service *service, const struct http_refusal *refusal, 
 
 static struct server_limits limits_of(const struct settings *settings, unsigned workers)
 {
+	/* What a check lets through is read a second time. */
+	size_t readings = credential_check_is_in_force(settings) ? 2 : 1;
 	struct server_limits limits = {
 		.head = http_limits_default,
 		.connections = gate_share(settings->limits.max_connections, workers),
 		.exchange_memory = settings->limits.request_memory +
-				   policy_largest_response(settings) + EXCHANGE_FIXED_MEMORY,
+				   readings * policy_largest_response(settings) +
+				   EXCHANGE_FIXED_MEMORY,
 		.head_timeout_ms = settings->limits.head_timeout_ms,
 		.idle_timeout_ms = settings->limits.idle_timeout_ms,
 		.body_timeout_ms = settings->limits.body_timeout_ms,
@@ -157,6 +161,7 @@ int worker_start(struct worker *worker, struct gate *gate, unsigned index,
 	int r;
 
 	worker->gate = gate;
+	worker->checks = calloc(1, sizeof(*worker->checks)); /* without, each is asked about */
 	worker->service = (struct service){.begin = begin, .refuse = refuse};
 	*why = "out of memory";
 	r = station_init(&worker->station, gate);
@@ -250,6 +255,7 @@ void worker_stop(struct worker *worker)
 
 void worker_free(struct worker *worker)
 {
+	free(worker->checks);
 	if (worker->server.loop)
 		server_close(&worker->server);
 	if (worker->generation && worker->generations.requests == 0)

@@ -153,5 +153,6 @@ void json_integer(struct json_writer *writer, int64_t number);
 void json_boolean(struct json_writer *writer, bool value);
 void json_null(struct json_writer *writer);
 void json_time(struct json_writer *writer, int64_t wall_ms); /* RFC 3339 */
+void json_raw(struct json_writer *writer, struct str json);  /* one whole value, as it is */
 
 #endif

@@ -108,6 +108,12 @@ void json_time(struct json_writer *writer, int64_t wall_ms)
 	json_text(writer, text);
 }
 
+void json_raw(struct json_writer *writer, struct str json)
+{
+	before(writer, true);
+	buf_append_str(writer->out, json);
+}
+
 /* Strings */
 
 static int put_special(struct buf *out, unsigned char byte);

@@ -121,6 +121,7 @@ void store_submit(struct store *store, struct store_command *command)
 	require(command->done || is_lazy(command));
 	require(command->home || !command->done);
 	command->record = NULL;
+	command->question = NULL;
 	pthread_mutex_lock(&store->lock);
 	require(!store->is_closing);
 	if (store->queue.count < STORE_QUEUE_MAX)
@@ -524,6 +525,7 @@ static bool keeps_result(const struct store_command *command)
 static void forget_result(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->errand_count = 0;
 	command->fence = 0;
 	command->makes_due = false;
@@ -593,6 +595,8 @@ static void answer(struct store *store, struct store_command *command)
 	}
 	if (command->record)
 		command->operation = *command->record;
+	if (command->question)
+		command->approval = *command->question;
 	newest = atomic_load_explicit(&home->answered, memory_order_relaxed);
 	do
 		command->next = newest;

@@ -15,6 +15,9 @@
  *               only grow
  *   line        (lock, operation): who waits for it
  *   budget      appended when it is opened
+ *   approval    of operations that people are asked about: the question and its answers
+ *   notice      (operation, n): what somebody outside is to be told of a question
+ *   known       agents whose use of an action somebody has agreed to
  *   request     of operations that the gate may have to send by itself, until they have ended
  *   document    (kind, name): keys, secrets and other small records
  *
@@ -101,6 +104,27 @@ enum ledger_statement {
 	SQL_LIST_ALL,
 	SQL_LIST_OPEN,
 	SQL_LIST_TASK,
+	SQL_APPROVAL_PUT,
+	SQL_APPROVAL_GET,
+	SQL_APPROVAL_ANSWER,
+	SQL_APPROVAL_WITHDRAW,
+	SQL_APPROVAL_DONE,
+	SQL_APPROVAL_DELETE,
+	SQL_APPROVAL_OVER,
+	SQL_APPROVAL_AHEAD,
+	SQL_APPROVAL_NEXT,
+	SQL_APPROVAL_ALIKE,
+	SQL_APPROVAL_PREVIOUS,
+	SQL_APPROVALS_WAITING,
+	SQL_APPROVALS_PAST,
+	SQL_KNOWN_PUT,
+	SQL_KNOWN_GET,
+	SQL_NOTICE_PUT,
+	SQL_NOTICE_ADD,
+	SQL_NOTICE_DUE,
+	SQL_NOTICE_NEXT,
+	SQL_NOTICE_DONE,
+	SQL_NOTICE_DELETE,
 	SQL_COUNTER_PUT,
 	SQL_AUDIT_PUT,
 	SQL_AUDIT_TIP_PUT,
@@ -108,6 +132,8 @@ enum ledger_statement {
 	SQL_AUDIT_RUNNING,
 	SQL_AUDIT_FROM,
 	SQL_AUDIT_DROP,
+	SQL_VAULT_GET,
+	SQL_VAULT_PUT,
 	SQL_DOCUMENT_IS,
 	SQL_DOCUMENT_COUNT,
 	SQL_DOCUMENT_PUT,
@@ -157,6 +183,9 @@ struct ledger {
 
 	struct ledger_audit audit;
 
+	struct vault *vault; /* NULL: everything is in clear */
+	struct buf sealed;   /* what ledger_seal() made last */
+
 	int wal_pages;	   /* in the write-ahead log */
 	int wal_pages_due; /* checkpoint from here on */
 	int64_t revive_ms; /* a broken file is not opened again before (monotonic) */
@@ -178,6 +207,8 @@ void ledger_free(struct ledger *ledger);
 sqlite3_stmt *ledger_statement(struct ledger *ledger, enum ledger_statement which);
 void bind_str(sqlite3_stmt *statement, int column, struct str text);
 void bind_hash(sqlite3_stmt *statement, int column, const struct hash *hash);
+/* A column's bytes, as long as the row lasts. */
+struct str column_bytes(sqlite3_stmt *row, int column);
 /* A column's bytes, copied. Sets *is_full where `mem` has no room. */
 struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full);
 void column_hash(sqlite3_stmt *row, int column, struct hash *out_hash);
@@ -220,6 +251,7 @@ enum rule_flag {
 	RULE_OPENS = 16,
 	RULE_DISPATCHED = 32,
 	RULE_REQUEST = 64, /* one was kept */
+	RULE_APPROVAL = 128,
 };
 
 /* A row of `rule`. */
@@ -253,6 +285,7 @@ struct ledger_budget {
 
 /* What a claim was judged by, for carrying it out. */
 struct ledger_plan {
+	bool asks;	/* people, before anything else */
 	bool must_wait; /* for its lock */
 	struct ledger_lock lock;
 	struct ledger_budget budget;
@@ -342,6 +375,36 @@ int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_req
 int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 			struct store_request *out_request);
 
+/* ledger_approval.c */
+/* 0; STORE_ABSENT. *out_agreed is the fingerprint that was agreed to. */
+int ledger_read_approval(struct ledger *ledger, int64_t op, struct arena *mem, bool with_shown,
+			 struct store_approval *out_approval, struct hash *out_agreed);
+/* The question of `record`, as command->question; all zero where it has none and the command could
+ * be taken to. */
+int ledger_tell_approval(struct ledger *ledger, const struct store_operation *record,
+			 struct store_command *command);
+/* plan->asks: does this claim's operation wait for people? command->question is it. */
+int ledger_judge_asking(struct ledger *ledger, struct store_command *command,
+			struct ledger_plan *plan);
+int ledger_begin_approval(struct ledger *ledger, struct store_command *command);
+/* What a change of state does to a question that was not answered by it. */
+int ledger_follow_approval(struct ledger *ledger, const struct ledger_step *step);
+int ledger_answer(struct ledger *ledger, struct store_command *command); /* approve, deny */
+int ledger_ask_again(struct ledger *ledger, struct store_command *command);
+int ledger_lapse(struct ledger *ledger, struct store_command *command);
+/* Is anything over? Sets command->due_ms. 1 yes, 0 no, < 0. */
+int ledger_has_lapsed(struct ledger *ledger, struct store_command *command);
+/* What a find tells of a question. */
+int ledger_find_approval(struct ledger *ledger, struct store_command *command,
+			 const struct store_operation *record);
+int ledger_approvals(struct ledger *ledger, struct store_command *command);
+
+/* ledger_notice.c: a claim whose question is told of; what has come about with it since. */
+int ledger_begin_notices(struct ledger *ledger, const struct store_command *command);
+int ledger_add_notice(struct ledger *ledger, int64_t op, enum notice_event event, int64_t now_ms);
+int ledger_notices(struct ledger *ledger, struct store_command *command);
+int ledger_noticed(struct ledger *ledger, struct store_command *command);
+
 /* ledger_claim.c */
 int ledger_claim(struct ledger *ledger, struct store_command *command, bool only_look,
 		 bool *out_changes);
@@ -376,6 +439,27 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record);
 /* ledger_find.c */
 int ledger_find(struct ledger *ledger, struct store_command *command);
 int ledger_list(struct ledger *ledger, struct store_command *command);
+
+/*
+ * ledger_seal.c: columns that are sealed by the vault. A sealed text is a BLOB, one in clear a
+ * TEXT: so what an earlier version has written is told apart row by row.
+ */
+enum { SEALED_TEXTS_MAX = 4 };
+/* Is the vault the one that this file was sealed with? Marks a new one. 0; FAIL_STORE and `why`. */
+int ledger_check_vault(struct ledger *ledger, char *why, size_t why_size);
+/* Seal so many texts as one. 0, and *out_sealed lasts until the next; FAIL_UNPLANNED. */
+int ledger_seal(struct ledger *ledger, struct vault_place place, const struct str *texts,
+		size_t count, struct str *out_sealed);
+/* 0 and so many texts in `mem`; FAIL_MEMORY; FAIL_UNPLANNED: it is not what was sealed there. */
+int ledger_unseal(struct ledger *ledger, struct vault_place place, struct str sealed,
+		  struct arena *mem, struct str *out_texts, size_t count);
+/* One text in a column of its own, and one such column a statement at most. */
+int ledger_bind_sealed(struct ledger *ledger, sqlite3_stmt *statement, int column,
+		       struct vault_place place, struct str text);
+int ledger_column_unsealed(struct ledger *ledger, sqlite3_stmt *row, int column,
+			   struct vault_place place, struct arena *mem, struct str *out_text);
+bool column_is_sealed(sqlite3_stmt *row, int column);
+void bind_blob(sqlite3_stmt *statement, int column, struct str bytes);
 
 /* ledger_document.c */
 int ledger_keep(struct ledger *ledger, struct store_command *command);

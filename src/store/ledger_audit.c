@@ -11,6 +11,9 @@
  *   by                        caller, dispatcher, reconciler, operator, gate
  *   status, digest, length    the service's answer: SHA-256 of its body and how long that is
  *   reference, resource       what the service calls the effect
+ *   needed, given             people who have to agree, and have; with
+ *   policy, until_ms          the declaration that asks, and how long it is open
+ *   answerer, role            who answered, in which role ("by" is their credential)
  *   reason, note              why
  *   subject                   of administration: which key or secret
  *   cut                       true where texts were too long for an entry, and were cut
@@ -41,6 +44,7 @@ static const char *const event_names[EVENT_COUNT][AUDIT_EVENTS] = {
 	[EVENT_FOUND_FAILED] = {"resolved", "failed"},
 	[EVENT_FOUND_NOT_DONE] = {"resolved", "not_sent"},
 	[EVENT_RESENT] = {"sent"},
+	[EVENT_ASKED_AGAIN] = {"asked"},
 };
 
 static enum entry_type type_of_event(enum operation_event event)
@@ -48,6 +52,7 @@ static enum entry_type type_of_event(enum operation_event event)
 	switch (event) {
 	case EVENT_APPROVED:
 	case EVENT_DENIED:
+	case EVENT_ASKED_AGAIN:
 		return ENTRY_APPROVAL;
 	case EVENT_PICKED_UP:
 	case EVENT_RESENT:
@@ -190,6 +195,23 @@ static void tell_end(struct teller *teller, const struct store_operation *operat
 	tell_text(teller, "reason", operation->reason);
 }
 
+static void tell_approval(struct teller *teller, const struct store_approval *approval)
+{
+	tell_number(teller, "needed", approval->needed);
+	tell_number(teller, "given", approval->given);
+	tell_hash(teller, "policy", &approval->policy);
+	tell_number(teller, "until_ms", approval->expires_ms);
+}
+
+static void tell_consent(struct teller *teller, const struct store_consent *consent)
+{
+	tell_text(teller, "by", consent->by);
+	tell_text(teller, "answerer", consent->agent);
+	if (consent->role)
+		tell_text(teller, "role", str_from(role_name(consent->role)));
+	tell_text(teller, "reason", consent->why);
+}
+
 static void tell_change(struct teller *teller, const struct ledger_said *said)
 {
 	tell_operation(teller, said->operation);
@@ -198,7 +220,12 @@ static void tell_change(struct teller *teller, const struct ledger_said *said)
 		tell_attempt(teller, said->attempt);
 	if (said->type == ENTRY_REPLAY)
 		tell_number(teller, "at_ms", said->attempt->at_ms);
-	tell_by(teller, said);
+	if (said->approval)
+		tell_approval(teller, said->approval);
+	if (said->consent)
+		tell_consent(teller, said->consent);
+	else
+		tell_by(teller, said);
 	if (said->answer)
 		tell_answer(teller, said->answer);
 	if (said->has_end)
@@ -382,9 +409,12 @@ int ledger_say_settled(struct ledger *ledger, const struct store_command *comman
 int ledger_say_moved(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record, enum operation_state from)
 {
+	bool withdraws = record->is_asked && from == STATE_AWAITING_APPROVAL;
+	const char *first = event_names[command->event][0];
 	const struct ledger_said said = {
-		.type = type_of_event(command->event),
-		.events = {event_names[command->event][0], event_names[command->event][1]},
+		.type = withdraws ? ENTRY_APPROVAL : type_of_event(command->event),
+		.events = {withdraws ? "withdrawn" : first,
+			   withdraws ? first : event_names[command->event][1]},
 		.operation = record,
 		.from = from,
 		.has_moved = true,
@@ -392,6 +422,32 @@ int ledger_say_moved(struct ledger *ledger, const struct store_command *command,
 		.attempt = &command->attempt,
 		.attempt_number = command->attempt.outcome ? record->attempts : 0,
 		.answer = &command->answer,
+	};
+
+	return ledger_say(ledger, &said);
+}
+
+static const char *name_of_stand(const struct store_command *answer,
+				 const struct store_approval *approval)
+{
+	if (answer)
+		return answer->kind == STORE_DENY ? "denied" : "approved";
+	return approval->stand == APPROVAL_WAITS ? "asked" : "expired";
+}
+
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from)
+{
+	const struct ledger_said said = {
+		.type = ENTRY_APPROVAL,
+		.events = {name_of_stand(answer, approval)},
+		.operation = record,
+		.from = from,
+		.has_moved = from && from != record->state,
+		.has_end = !answer && operation_is_terminal(record->state),
+		.approval = approval,
+		.consent = answer ? &answer->consent : NULL,
 	};
 
 	return ledger_say(ledger, &said);

@@ -90,6 +90,8 @@ struct ledger_said {
 	const struct store_attempt *attempt;		   /* NULL: none */
 	uint32_t attempt_number;			   /* 0: none */
 	const struct store_answer *answer;		   /* NULL, or status 0: none */
+	const struct store_approval *approval;		   /* NULL: not of one */
+	const struct store_consent *consent;		   /* NULL: nobody answered */
 	const struct store_administration *administration; /* then nothing else but the type */
 };
 
@@ -114,6 +116,10 @@ int ledger_say_taken(struct ledger *ledger, const struct store_errand *errand,
 int ledger_say_outdated(struct ledger *ledger, const struct store_operation *record);
 int ledger_say_released(struct ledger *ledger, const struct store_command *command,
 			const struct store_operation *record);
+/* A question that is asked (stand waits, and `answer` NULL), answered, or over. */
+int ledger_say_approval(struct ledger *ledger, const struct store_command *answer,
+			const struct store_operation *record, const struct store_approval *approval,
+			enum operation_state from);
 int ledger_say_noted(struct ledger *ledger, const struct store_command *command,
 		     const struct store_operation *record);
 /* Nothing where it has no event. */

@@ -121,11 +121,13 @@ static int take_keys(struct ledger *ledger, char *why, size_t why_size)
 		return FAIL_STORE;
 	}
 	if (r == KEYS_ABSENT) {
-		r = audit_keys_make(audit->keys_path, audit->now.number, ledger->env, why,
-				    why_size);
+		r = audit_keys_make(audit->keys_path, ledger->vault, audit->now.number, ledger->env,
+				    why, why_size);
 		if (r == 0)
 			r = ledger_epoch_keys(ledger, &audit->now, why, why_size);
 	}
+	for (uint32_t i = 0; r == 0 && ledger->vault && i <= audit->now.number; i++)
+		r = audit_keys_seal(audit->keys_path, ledger->vault, i, why, why_size);
 	return r == 0 ? 0 : FAIL_STORE;
 }
 
@@ -239,13 +241,14 @@ static struct note_verifier *read_verifiers(const struct ledger_audit *audit, si
 }
 
 /* Where an epoch ended and nobody could publish it yet, its key is there, and signs that first. */
-static bool take_old_seed(struct ledger_audit *audit, struct note_signer *out_signer)
+static bool take_old_seed(struct ledger_audit *audit, struct vault *vault,
+			  struct note_signer *out_signer)
 {
 	uint8_t seed[NOTE_SEED_SIZE];
 	char why[512];
 
-	if (!audit->now.number ||
-	    audit_seed_read(audit->keys_path, audit->now.number - 1, seed, why, sizeof(why)) != 0)
+	if (!audit->now.number || audit_seed_read(audit->keys_path, vault, audit->now.number - 1,
+						  seed, why, sizeof(why)) != 0)
 		return false;
 	require(note_signer_init(out_signer, str_from(audit->origin), seed));
 	sodium_memzero(seed, sizeof(seed));
@@ -269,7 +272,7 @@ static int open_sealer(struct ledger *ledger, const struct store_audit *settings
 	int r;
 
 	order.verifiers = verifiers;
-	audit->has_old_seed = take_old_seed(audit, &old);
+	audit->has_old_seed = take_old_seed(audit, ledger->vault, &old);
 	if (audit->has_old_seed) {
 		order.signer = &old;
 		order.turn = &turn;

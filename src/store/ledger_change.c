@@ -64,7 +64,8 @@ int ledger_settle(struct ledger *ledger, struct store_command *command)
 	int r;
 
 	command->makes_due = false;
-	if (operation_move(STATE_RUNNING, command->event, &step.next) != 0)
+	if (command->event == EVENT_ASKED_AGAIN ||
+	    operation_move(STATE_RUNNING, command->event, &step.next) != 0)
 		return settle_missed(ledger, command);
 	r = ledger_read_rule(ledger, op, &rule);
 	if (r < 0)
@@ -204,6 +205,8 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 	command->makes_due = false;
 	command->fence = 0;
 	r = ledger_read_whole(ledger, command, &record);
+	if (r == 0)
+		r = ledger_tell_approval(ledger, record, command);
 	if (r != 0)
 		return r;
 	command->record = record;
@@ -231,6 +234,8 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 		return r;
 	if (command->answer.status)
 		record->answer = command->answer;
+	if (record->is_asked && step.before == STATE_AWAITING_APPROVAL)
+		command->question->stand = APPROVAL_WITHDRAWN;
 	ledger->counts[step.before]--;
 	ledger->counts[step.next]++;
 	return 0;
@@ -267,6 +272,9 @@ int ledger_update(struct ledger *ledger, const struct store_operation *record)
 static int write_answer(struct ledger *ledger, int64_t op, const struct store_answer *answer)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_ANSWER_PUT);
+	const struct str texts[] = {answer->headers, answer->body};
+	struct str body = answer->body;
+	int r = 0;
 
 	if (!answer->status)
 		return 0;
@@ -276,8 +284,15 @@ static int write_answer(struct ledger *ledger, int64_t op, const struct store_an
 	sqlite3_bind_int(put, 3, answer->is_kept);
 	sqlite3_bind_int64(put, 4, (int64_t)answer->length);
 	sqlite3_bind_blob(put, 5, answer->digest.bytes, HASH_SIZE, SQLITE_STATIC);
-	bind_str(put, 6, answer->headers);
-	sqlite3_bind_blob(put, 7, answer->body.len ? answer->body.at : "", (int)answer->body.len,
-			  SQLITE_STATIC);
+	if (ledger->vault) {
+		r = ledger_seal(ledger, (struct vault_place){"answer", op, STR("")}, texts, 2,
+				&body);
+		bind_blob(put, 6, STR(""));
+	} else {
+		bind_str(put, 6, answer->headers);
+	}
+	if (r < 0)
+		return r;
+	bind_blob(put, 7, body);
 	return ledger_run(ledger, put);
 }

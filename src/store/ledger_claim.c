@@ -201,6 +201,11 @@ static void start(struct ledger *ledger, struct store_command *command,
 {
 	struct store_operation *record = &command->operation;
 
+	record->is_asked = plan->asks;
+	if (plan->asks) {
+		record->state = STATE_AWAITING_APPROVAL;
+		record->is_dispatched = true;
+	}
 	if (plan->must_wait)
 		record->state = STATE_QUEUED;
 	id_make(ledger_next_op(ledger, now_ms, claim_has_rule(command)), next_random(ledger),
@@ -232,6 +237,8 @@ static int claim_new(struct ledger *ledger, struct store_command *command,
 		r = begin_attempt(ledger, command, record);
 	if (r == 0)
 		r = ledger_say_claim(ledger, command, record, 0);
+	if (r == 0 && record->is_asked)
+		r = ledger_say_approval(ledger, NULL, record, command->question, 0);
 	if (r < 0)
 		return r;
 	tokens_add(&ledger->tokens, hash, id_op(&record->id));
@@ -317,6 +324,8 @@ static int claim_taken(struct ledger *ledger, struct store_command *command,
 
 	if (r == 0 && hash_equal(&record->fingerprint, &command->operation.fingerprint))
 		r = ledger_read_answer(ledger, command->mem, record);
+	if (r == 0)
+		r = ledger_tell_approval(ledger, record, command);
 	if (r < 0)
 		return r;
 	command->record = record;

@@ -34,13 +34,20 @@ static int judge(struct ledger *ledger, const struct store_command *command)
 	return all >= STORE_DOCUMENTS_MAX ? STORE_FULL : 0;
 }
 
+static struct vault_place place_of(const struct store_document *document)
+{
+	return (struct vault_place){"document", (int64_t)document->kind, document->name};
+}
+
 static int put(struct ledger *ledger, const struct store_document *document)
 {
 	sqlite3_stmt *statement = ledger_statement(ledger, SQL_DOCUMENT_PUT);
+	int r = ledger_bind_sealed(ledger, statement, 3, place_of(document), document->value);
 
+	if (r < 0)
+		return r;
 	sqlite3_bind_int(statement, 1, (int)document->kind);
 	bind_str(statement, 2, document->name);
-	bind_str(statement, 3, document->value);
 	sqlite3_bind_int64(statement, 4, document->updated_ms);
 	return ledger_run(ledger, statement);
 }
@@ -73,14 +80,16 @@ int ledger_drop(struct ledger *ledger, const struct store_command *command)
 	return ledger_say_administration(ledger, &command->administration);
 }
 
-static bool read_row(sqlite3_stmt *row, struct arena *mem, struct store_document *out)
+static int read_row(struct ledger *ledger, sqlite3_stmt *row, struct arena *mem,
+		    struct store_document *out)
 {
 	bool is_full = false;
 
 	out->name = column_str(row, 0, mem, &is_full);
-	out->value = column_str(row, 1, mem, &is_full);
 	out->updated_ms = sqlite3_column_int64(row, 2);
-	return !is_full;
+	if (is_full)
+		return FAIL_MEMORY;
+	return ledger_column_unsealed(ledger, row, 1, place_of(out), mem, &out->value);
 }
 
 static int read_rows(struct ledger *ledger, sqlite3_stmt *list, struct store_command *command,
@@ -93,9 +102,10 @@ static int read_rows(struct ledger *ledger, sqlite3_stmt *list, struct store_com
 
 		require(command->document_count < room);
 		document->kind = command->document.kind;
-		if (!read_row(list, command->mem, document)) {
+		r = read_row(ledger, list, command->mem, document);
+		if (r < 0) {
 			sqlite3_reset(list);
-			return FAIL_MEMORY;
+			return r;
 		}
 		command->document_count++;
 	}

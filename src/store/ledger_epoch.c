@@ -205,7 +205,8 @@ static int say_erased(struct ledger *ledger, uint32_t epoch, const struct entry_
 int ledger_epoch_keys(struct ledger *ledger, struct ledger_epoch *epoch, char *why, size_t why_size)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	int r = audit_keys_read(audit->keys_path, epoch->number, &epoch->keys, why, why_size);
+	int r = audit_keys_read(audit->keys_path, ledger->vault, epoch->number, &epoch->keys, why,
+				why_size);
 
 	if (r != 0)
 		return r;
@@ -219,7 +220,8 @@ static int make_next(struct ledger *ledger, struct ledger_epoch *next)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	char why[512] = "";
-	int r = audit_keys_make(audit->keys_path, next->number, ledger->env, why, sizeof(why));
+	int r = audit_keys_make(audit->keys_path, ledger->vault, next->number, ledger->env, why,
+				sizeof(why));
 
 	if (r == 0)
 		r = ledger_epoch_keys(ledger, next, why, sizeof(why));
@@ -283,7 +285,8 @@ int ledger_erase(struct ledger *ledger, struct store_command *command)
 		return r < 0 ? r : STORE_ABSENT;
 	if (found[2] >= 0)
 		return STORE_EXISTS;
-	has_key = audit_data_key_read(audit->keys_path, epoch, &key, why, sizeof(why)) == 0;
+	has_key = audit_data_key_read(audit->keys_path, ledger->vault, epoch, &key, why,
+				      sizeof(why)) == 0;
 	r = say_who(ledger, command, "audit_key_erased", epoch);
 	if (r == 0)
 		r = say_erased(ledger, epoch, has_key ? &key : NULL,

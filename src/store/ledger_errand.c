@@ -13,6 +13,7 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "store/approvals.h"
 
 #include <stdio.h>
 
@@ -25,21 +26,64 @@ enum {
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
 		    int64_t now_ms, struct store_errand *errand);
 
+static struct vault_place place_of(int64_t op)
+{
+	return (struct vault_place){"request", op, STR("")};
+}
+
 int ledger_put_request(struct ledger *ledger, int64_t op, const struct store_request *request)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_REQUEST_PUT);
 
+	const struct str texts[] = {request->target, request->headers, request->body,
+				    request->lookup};
+	struct str body = request->body;
+	bool is_sealed = ledger->vault;
+	int r = 0;
+
 	require(request->body.len <= INT32_MAX);
+	if (is_sealed)
+		r = ledger_seal(ledger, place_of(op), texts, 4, &body);
+	if (r < 0)
+		return r;
 	sqlite3_bind_int64(put, 1, op);
 	bind_str(put, 2, request->method);
-	bind_str(put, 3, request->target);
-	bind_str(put, 4, request->headers);
+	if (is_sealed)
+		bind_blob(put, 3, STR(""));
+	else
+		bind_str(put, 3, request->target);
+	bind_str(put, 4, is_sealed ? STR("") : request->headers);
 	sqlite3_bind_int(put, 5, request->has_body);
-	sqlite3_bind_blob(put, 6, request->body.len ? request->body.at : "", (int)request->body.len,
-			  SQLITE_STATIC);
-	bind_str(put, 7, request->lookup);
+	bind_blob(put, 6, body);
+	bind_str(put, 7, is_sealed ? STR("") : request->lookup);
 	bind_str(put, 8, request->key_place);
 	return ledger_run(ledger, put);
+}
+
+static int read_sealed(struct ledger *ledger, int64_t op, struct str sealed, struct arena *mem,
+		       struct store_request *request)
+{
+	struct str texts[4];
+	int r = ledger_unseal(ledger, place_of(op), sealed, mem, texts, 4);
+
+	if (r < 0)
+		return r;
+	request->target = texts[0];
+	request->headers = texts[1];
+	request->body = texts[2];
+	request->lookup = texts[3];
+	return 0;
+}
+
+static int read_clear(sqlite3_stmt *row, struct arena *mem, struct store_request *request)
+{
+	bool is_full = false;
+
+	request->target = column_str(row, 1, mem, &is_full);
+	request->headers = column_str(row, 2, mem, &is_full);
+	request->body = column_str(row, 4, mem, &is_full);
+	request->lookup = column_str(row, 5, mem, &is_full);
+	return is_full ? FAIL_MEMORY : 0;
 }
 
 /* None is no failure: *out_request is zeroed. */
@@ -58,14 +102,13 @@ int ledger_read_request(struct ledger *ledger, int64_t op, struct arena *mem,
 	if (r <= 0)
 		return r;
 	out_request->method = column_str(get, 0, mem, &is_full);
-	out_request->target = column_str(get, 1, mem, &is_full);
-	out_request->headers = column_str(get, 2, mem, &is_full);
 	out_request->has_body = sqlite3_column_int(get, 3) != 0;
-	out_request->body = column_str(get, 4, mem, &is_full);
-	out_request->lookup = column_str(get, 5, mem, &is_full);
 	out_request->key_place = column_str(get, 6, mem, &is_full);
+	r = column_is_sealed(get, 1)
+		    ? read_sealed(ledger, op, column_bytes(get, 4), mem, out_request)
+		    : read_clear(get, mem, out_request);
 	sqlite3_reset(get);
-	return is_full ? FAIL_MEMORY : 0;
+	return is_full ? FAIL_MEMORY : r;
 }
 
 int64_t due_column(enum operation_state state, int64_t due_ms)
@@ -320,6 +363,27 @@ static int begin_sending(struct ledger *ledger, struct store_command *command,
 	return r == 0 ? ledger_say_taken(ledger, errand, &command->attempt) : r;
 }
 
+/*
+ * Looked at once more where it would be sent, whatever brought it into the queue: 1; 0: it was not
+ * agreed to, and stays where it is until somebody cancels it; < 0.
+ */
+static int is_agreed_to(struct ledger *ledger, struct store_command *command,
+			struct store_errand *errand)
+{
+	char id[OPERATION_ID_TEXT + 1];
+	int64_t op = id_op(&errand->operation.id);
+	struct hash agreed;
+	int r = ledger_read_approval(ledger, op, command->mem, false, &errand->approval, &agreed);
+
+	if (r < 0)
+		return r;
+	if (r == 0 && approval_lets(&errand->approval, &agreed, &errand->operation.fingerprint))
+		return 1;
+	operation_id_write(&errand->operation.id, id);
+	log_note(ledger->log, LOG_ERROR, "store_not_agreed", "operation", id);
+	return ledger_put_due(ledger, op, STATE_QUEUED, INT64_MAX);
+}
+
 static int take_one(struct ledger *ledger, struct store_command *command, int64_t op,
 		    int64_t now_ms, struct store_errand *errand)
 {
@@ -331,6 +395,11 @@ static int take_one(struct ledger *ledger, struct store_command *command, int64_
 		return r;
 	if (errand->operation.state != STATE_QUEUED || !errand->operation.is_dispatched)
 		return ledger_put_due(ledger, op, errand->operation.state, 0);
+	if (rule.flags & RULE_APPROVAL) {
+		r = is_agreed_to(ledger, command, errand);
+		if (r <= 0)
+			return r;
+	}
 	if (rule.flags & RULE_LOCK) {
 		r = has_turn(ledger, &rule, op, &lock);
 		if (r <= 0)

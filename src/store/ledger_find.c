@@ -32,6 +32,8 @@ int ledger_find(struct ledger *ledger, struct store_command *command)
 	if (r == 0)
 		r = read_retries(ledger, command, record);
 	if (r == 0)
+		r = ledger_find_approval(ledger, command, record);
+	if (r == 0)
 		command->record = record;
 	return r;
 }
@@ -186,10 +188,14 @@ static sqlite3_stmt *candidates(struct ledger *ledger, const struct store_comman
 static int take_candidate(struct ledger *ledger, struct store_command *command, int64_t op)
 {
 	struct store_operation *record;
+	struct hash unused;
 	int r = ledger_read(ledger, op, command->mem, &record);
 
 	if (r == 0)
 		r = ledger_count_attempts(ledger, record);
+	if (r == 0 && record->is_asked)
+		r = ledger_read_approval(ledger, op, command->mem, false,
+					 &command->approvals[command->found_count], &unused);
 	if (r == 0)
 		command->found[command->found_count++] = *record;
 	return r < 0 ? r : 0;
@@ -240,7 +246,9 @@ int ledger_list(struct ledger *ledger, struct store_command *command)
 	command->found_count = 0;
 	command->has_more = false;
 	command->found = arena_zalloc(command->mem, command->limit * sizeof(*command->found));
-	if (!command->found)
+	command->approvals =
+		arena_zalloc(command->mem, command->limit * sizeof(*command->approvals));
+	if (!command->found || !command->approvals)
 		return FAIL_MEMORY;
 	if (!command->filter_token.len || !command->filter_account.len || command->filter_task.len)
 		return take_page(ledger, command, candidates(ledger, command, before));

@@ -143,6 +143,7 @@ void ledger_free(struct ledger *ledger)
 	ledger_audit_close(ledger);
 	ledger_disconnect(ledger);
 	tokens_fini(&ledger->tokens);
+	buf_fini(&ledger->sealed);
 	if (ledger->lock_fd >= 0)
 		close(ledger->lock_fd);
 	free(ledger->path);

@@ -147,6 +147,10 @@ static int forget_rule(struct ledger *ledger, int64_t op)
 		tokens_hash_kind(ledger->key, KIND_IDENTITY, &rule.identity, &identity.hash);
 		r = free_token(ledger, &identity);
 	}
+	if (r == 0 && rule.flags & RULE_APPROVAL)
+		r = ledger_run_on(ledger, SQL_APPROVAL_DELETE, op);
+	if (r == 0 && rule.flags & RULE_APPROVAL)
+		r = ledger_run_on(ledger, SQL_NOTICE_DELETE, op);
 	return r < 0 ? r : ledger_run_on(ledger, SQL_RULE_DELETE, op);
 }
 

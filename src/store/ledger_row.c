@@ -133,12 +133,17 @@ void id_make(int64_t op, int64_t random, struct operation_id *out_id)
 	write_u64(out_id->bytes + 8, (uint64_t)random);
 }
 
+struct str column_bytes(sqlite3_stmt *row, int column)
+{
+	const char *at = sqlite3_column_blob(row, column);
+
+	return str_of(at, (size_t)sqlite3_column_bytes(row, column));
+}
+
 struct str column_str(sqlite3_stmt *row, int column, struct arena *mem, bool *is_full)
 {
-	struct str there, copy;
+	struct str there = column_bytes(row, column), copy;
 
-	there.at = sqlite3_column_blob(row, column);
-	there.len = (size_t)sqlite3_column_bytes(row, column);
 	if (!there.len)
 		return str_of("", 0);
 	copy = arena_str(mem, there);
@@ -202,7 +207,6 @@ static int read_part(struct ledger *ledger, int64_t op, struct arena *mem,
 		     struct store_operation *record)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_RULE_PART);
-	bool is_full = false;
 	int r;
 
 	if (!op_has_rule(op))
@@ -212,10 +216,12 @@ static int read_part(struct ledger *ledger, int64_t op, struct arena *mem,
 	if (r <= 0)
 		return r;
 	record->is_dispatched = sqlite3_column_int(get, 0) & RULE_DISPATCHED;
+	record->is_asked = sqlite3_column_int(get, 0) & RULE_APPROVAL;
 	record->sent_ms = sqlite3_column_int64(get, 1);
-	record->probe = column_str(get, 2, mem, &is_full);
+	r = ledger_column_unsealed(ledger, get, 2, (struct vault_place){"probe", op, STR("")}, mem,
+				   &record->probe);
 	sqlite3_reset(get);
-	return is_full ? FAIL_MEMORY : 0;
+	return r;
 }
 
 int ledger_read(struct ledger *ledger, int64_t op, struct arena *mem,
@@ -284,6 +290,31 @@ static void read_body(sqlite3_stmt *row, int column, struct arena *mem, struct s
 	answer->is_kept = false;
 }
 
+static int unseal_answer(struct ledger *ledger, int64_t op, struct str sealed, struct arena *mem,
+			 struct store_answer *answer)
+{
+	const struct vault_place place = {"answer", op, STR("")};
+	struct str texts[2];
+	struct arena large;
+	int r = ledger_unseal(ledger, place, sealed, mem, texts, 2);
+
+	if (r == 0) {
+		answer->headers = texts[0];
+		answer->body = texts[1];
+	}
+	if (r != FAIL_MEMORY)
+		return r;
+	arena_init(&large, INT32_MAX); /* no room for all of it: the headers alone, then */
+	answer->is_kept = false;
+	r = ledger_unseal(ledger, place, sealed, &large, texts, 2);
+	if (r == 0) {
+		answer->headers = arena_str(mem, texts[0]);
+		r = answer->headers.at ? 0 : FAIL_MEMORY;
+	}
+	arena_fini(&large);
+	return r;
+}
+
 int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_operation *record)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_ANSWER_GET);
@@ -299,8 +330,13 @@ int ledger_read_answer(struct ledger *ledger, struct arena *mem, struct store_op
 	answer->is_kept = sqlite3_column_int(get, 1) != 0;
 	answer->length = (uint64_t)sqlite3_column_int64(get, 2);
 	column_hash(get, 3, &answer->digest);
-	answer->headers = column_str(get, 4, mem, &is_full);
-	read_body(get, 5, mem, answer);
+	if (column_is_sealed(get, 4)) {
+		r = unseal_answer(ledger, id_op(&record->id), column_bytes(get, 5), mem, answer);
+	} else {
+		answer->headers = column_str(get, 4, mem, &is_full);
+		read_body(get, 5, mem, answer);
+		r = is_full ? FAIL_MEMORY : 0;
+	}
 	sqlite3_reset(get);
-	return is_full ? FAIL_MEMORY : 0;
+	return r;
 }

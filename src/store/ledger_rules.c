@@ -36,15 +36,15 @@ bool claim_has_rule(const struct store_command *command)
 	return rules->has_unique || rules->has_lock || rules->has_budget || rules->opens_budget ||
 	       command->operation.is_dispatched || command->operation.probe.len ||
 	       command->operation.retry_of.len || command->request.method.len ||
-	       command->operation.state == STATE_QUEUED ||
+	       command->approval.needed || command->operation.state == STATE_QUEUED ||
 	       command->operation.state == STATE_AWAITING_APPROVAL;
 }
 
 int ledger_judge(struct ledger *ledger, struct store_command *command, struct ledger_plan *out_plan)
 {
 	static int (*const checks[])(struct ledger *, struct store_command *,
-				     struct ledger_plan *) = {ledger_judge_identity, judge_lock,
-							      judge_budget, judge_room};
+				     struct ledger_plan *) = {
+		ledger_judge_asking, ledger_judge_identity, judge_lock, judge_budget, judge_room};
 	int r = 0;
 
 	*out_plan = (struct ledger_plan){0};
@@ -94,6 +94,9 @@ int ledger_judge_identity(struct ledger *ledger, struct store_command *command,
 		r = ledger_read_answer(ledger, command->mem, record);
 	if (r < 0)
 		return r;
+	r = ledger_tell_approval(ledger, record, command);
+	if (r < 0)
+		return r;
 	command->record = record;
 	return STORE_REUSED;
 }
@@ -132,7 +135,7 @@ static int judge_lock(struct ledger *ledger, struct store_command *command,
 	r = ledger_find_lock(ledger, &rules->lock, &plan->lock_hash, &plan->lock);
 	if (r >= 0)
 		r = ledger_lock_before(ledger, &plan->lock, &before);
-	if (r < 0 || command->operation.state == STATE_AWAITING_APPROVAL)
+	if (r < 0 || plan->asks || command->operation.state == STATE_AWAITING_APPROVAL)
 		return r; /* its turn comes when it has been agreed to */
 	if (before && !rules->lock_queues)
 		return refuse(ledger, command, plan, before, STORE_LOCKED);
@@ -171,6 +174,9 @@ static int judge_room(struct ledger *ledger, struct store_command *command,
 {
 	bool will_wait = plan->must_wait || command->operation.state == STATE_QUEUED;
 
+	if (command->waiting_max && plan->asks)
+		return ledger->counts[STATE_AWAITING_APPROVAL] >= command->waiting_max ? STORE_FULL
+										       : 0;
 	if (!command->waiting_max || !will_wait || !command->operation.is_dispatched)
 		return 0;
 	return ledger->waiting >= command->waiting_max ? STORE_FULL : 0;
@@ -184,7 +190,8 @@ static unsigned flags_of(const struct store_command *command)
 	       (rules->has_lock && rules->has_version ? RULE_VERSION : 0u) |
 	       (rules->has_budget ? RULE_BUDGET : 0u) | (rules->opens_budget ? RULE_OPENS : 0u) |
 	       (command->operation.is_dispatched ? RULE_DISPATCHED : 0u) |
-	       (command->request.method.len ? RULE_REQUEST : 0u);
+	       (command->request.method.len ? RULE_REQUEST : 0u) |
+	       (command->operation.is_asked ? RULE_APPROVAL : 0u);
 }
 
 static void add_to_index(struct ledger *ledger, const struct token_hash *hash, int64_t key)
@@ -243,6 +250,8 @@ int ledger_begin_rules(struct ledger *ledger, struct store_command *command,
 		r = ledger_put_request(ledger, op, &command->request);
 	if (r == 0)
 		r = insert_rule(ledger, command, &rule);
+	if (r == 0 && rule.flags & RULE_APPROVAL)
+		r = ledger_begin_approval(ledger, command);
 	if (r < 0)
 		return r;
 	if (rule.flags & RULE_IDENTITY)
@@ -260,6 +269,8 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_RULE_PUT);
 	struct operation_id retried;
 	bool has_retried = operation_id_read(command->operation.retry_of, &retried);
+	struct vault_place place = {"probe", id_op(&command->operation.id), STR("")};
+	int r = 0;
 
 	sqlite3_bind_int64(put, 1, id_op(&command->operation.id));
 	sqlite3_bind_int64(put, 2, rule->flags);
@@ -279,9 +290,11 @@ static int insert_rule(struct ledger *ledger, const struct store_command *comman
 	bind_str(put, 13, str_from(rule->opens.currency));
 	sqlite3_bind_int64(put, 14, rule->budget_ms);
 	sqlite3_bind_int64(put, 15, command->operation.sent_ms);
-	bind_str(put, 16, command->operation.probe);
+	bind_str(put, 16, STR("")); /* which is looked for: it has none */
+	if (command->operation.probe.len)
+		r = ledger_bind_sealed(ledger, put, 16, place, command->operation.probe);
 	sqlite3_bind_int64(put, 17, has_retried ? id_op(&retried) : 0);
-	return ledger_run(ledger, put);
+	return r == 0 ? ledger_run(ledger, put) : r;
 }
 
 int ledger_read_rule(struct ledger *ledger, int64_t op, struct ledger_rule *out_rule)
@@ -380,6 +393,8 @@ int ledger_follow(struct ledger *ledger, const struct ledger_rule *rule,
 	ledger->waiting -= is_in_line(rule, step->before);
 	if (operation_is_terminal(step->next))
 		r = follow_end(ledger, rule, step, command);
+	if (r == 0 && rule->flags & RULE_APPROVAL)
+		r = ledger_follow_approval(ledger, step);
 	if (r == 0 && rule->flags & RULE_LOCK)
 		r = follow_lock(ledger, rule, step, &command->makes_due);
 	return r;

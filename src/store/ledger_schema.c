@@ -82,6 +82,26 @@ static const char *const migrations[] = {
 	" kind INTEGER NOT NULL, name TEXT NOT NULL, value BLOB NOT NULL,"
 	" updated_ms INTEGER NOT NULL, PRIMARY KEY(kind, name)) WITHOUT ROWID;",
 	/* 4 */
+	"CREATE TABLE approval("
+	" op INTEGER PRIMARY KEY, needed INTEGER NOT NULL, given INTEGER NOT NULL,"
+	" stand INTEGER NOT NULL, asked_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,"
+	" policy BLOB NOT NULL, alike BLOB NOT NULL, agent BLOB NOT NULL,"
+	" agreed BLOB NOT NULL," /* the fingerprint that was agreed to; or empty */
+	" asked_by TEXT NOT NULL, asked_agent TEXT NOT NULL, answers TEXT NOT NULL,"
+	" shown TEXT NOT NULL, account TEXT NOT NULL, action TEXT NOT NULL,"
+	" done INTEGER NOT NULL);"
+	"CREATE INDEX approval_expiry ON approval(expires_ms) WHERE stand = 1;"
+	"CREATE INDEX approval_asked ON approval(asked_ms) WHERE stand = 1;"
+	"CREATE INDEX approval_alike ON approval(alike) WHERE stand = 1;"
+	"CREATE INDEX approval_done ON approval(account, action) WHERE done = 1;"
+	"CREATE TABLE known(agent BLOB PRIMARY KEY) WITHOUT ROWID;",
+	/* 5 */
+	"CREATE TABLE notice("
+	" op INTEGER NOT NULL, n INTEGER NOT NULL, event INTEGER NOT NULL, at_ms INTEGER NOT NULL,"
+	" due_ms INTEGER NOT NULL," /* 0: it has been told */
+	" tries INTEGER NOT NULL, PRIMARY KEY(op, n)) WITHOUT ROWID;"
+	"CREATE INDEX notice_due ON notice(due_ms) WHERE due_ms > 0;",
+	/* 6 */
 	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
@@ -214,6 +234,49 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_LIST_TASK] = "SELECT " CANDIDATE "FROM attempt a INDEXED BY attempt_task"
 			  " CROSS JOIN operation o ON o.op = a.op"
 			  " WHERE a.task = ?2 AND a.task <> '' AND a.op < ?1 ORDER BY a.op DESC",
+	[SQL_APPROVAL_PUT] =
+		"INSERT OR REPLACE INTO approval VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9,"
+		" x'', ?10, ?11, ?12, ?13, ?14, ?15, 0)",
+	[SQL_APPROVAL_GET] =
+		"SELECT needed, given, stand, asked_ms, expires_ms, policy, alike, agent, agreed,"
+		" asked_by, asked_agent, answers, shown FROM approval WHERE op = ?1",
+	[SQL_APPROVAL_ANSWER] = "UPDATE approval SET given = ?2, stand = ?3, answers = ?4,"
+				" agreed = ?5 WHERE op = ?1",
+	[SQL_APPROVAL_WITHDRAW] = "UPDATE approval SET stand = 5 WHERE op = ?1 AND stand = 1",
+	[SQL_APPROVAL_DONE] = "UPDATE approval SET done = 1 WHERE op = ?1",
+	[SQL_APPROVAL_DELETE] = "DELETE FROM approval WHERE op = ?1",
+	[SQL_APPROVAL_OVER] = "SELECT op FROM approval INDEXED BY approval_expiry"
+			      " WHERE stand = 1 AND expires_ms <= ?1 ORDER BY expires_ms LIMIT 1",
+	[SQL_APPROVAL_AHEAD] = "SELECT op FROM approval INDEXED BY approval_asked"
+			       " WHERE stand = 1 AND asked_ms > ?1 ORDER BY asked_ms LIMIT 1",
+	[SQL_APPROVAL_NEXT] = "SELECT expires_ms FROM approval INDEXED BY approval_expiry"
+			      " WHERE stand = 1 ORDER BY expires_ms LIMIT 1",
+	[SQL_APPROVAL_ALIKE] = "SELECT o.op, o.random FROM approval a INDEXED BY approval_alike"
+			       " CROSS JOIN operation o ON o.op = a.op WHERE a.alike = ?1"
+			       " AND a.stand = 1 AND a.op <> ?2 ORDER BY a.op LIMIT ?3",
+	[SQL_APPROVAL_PREVIOUS] =
+		"SELECT o.op, o.random, o.updated_ms, a.shown FROM approval a"
+		" INDEXED BY approval_done CROSS JOIN operation o ON o.op = a.op"
+		" WHERE a.account = ?1 AND a.action = ?2 AND a.done = 1 AND a.op <> ?3"
+		" ORDER BY a.op DESC LIMIT 1",
+	[SQL_APPROVALS_WAITING] = "SELECT op, account FROM operation INDEXED BY operation_open"
+				  " WHERE state = 1 AND state < 5 AND op < ?1 ORDER BY op DESC",
+	[SQL_APPROVALS_PAST] = "SELECT op, account FROM approval WHERE stand <> 1 AND op < ?1"
+			       " ORDER BY op DESC",
+	[SQL_KNOWN_PUT] = "INSERT OR IGNORE INTO known VALUES(?1)",
+	[SQL_KNOWN_GET] = "SELECT 1 FROM known WHERE agent = ?1",
+	[SQL_NOTICE_PUT] = "INSERT INTO notice VALUES(?1, 1, ?2, ?3, ?3, 0)",
+	[SQL_NOTICE_ADD] = "INSERT INTO notice SELECT ?1, n + 1, ?2, ?3, ?3, 0"
+			   " FROM (SELECT max(n) AS n FROM notice WHERE op = ?1) WHERE n < ?4",
+	[SQL_NOTICE_DUE] =
+		"SELECT o.op, o.random, n.n, n.event, n.at_ms, n.due_ms, n.tries"
+		" FROM notice n INDEXED BY notice_due CROSS JOIN operation o ON o.op = n.op"
+		" WHERE n.due_ms > 0 AND n.due_ms <= ?1 ORDER BY n.due_ms, n.op, n.n LIMIT ?2",
+	[SQL_NOTICE_NEXT] = "SELECT due_ms FROM notice INDEXED BY notice_due"
+			    " WHERE due_ms > 0 AND due_ms > ?1 ORDER BY due_ms LIMIT 1",
+	[SQL_NOTICE_DONE] =
+		"UPDATE notice SET due_ms = ?3, tries = tries + 1 WHERE op = ?1 AND n = ?2",
+	[SQL_NOTICE_DELETE] = "DELETE FROM notice WHERE op = ?1",
 	[SQL_COUNTER_PUT] = "UPDATE counter SET value = ?2 WHERE id = ?1",
 	[SQL_AUDIT_PUT] = "INSERT INTO audit VALUES(?1, ?2)",
 	[SQL_AUDIT_TIP_PUT] = "UPDATE audit_tip SET tip = ?1 WHERE id = 1",
@@ -223,6 +286,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
 	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_VAULT_GET] = "SELECT value FROM secret WHERE name = 'vault'",
+	[SQL_VAULT_PUT] = "INSERT OR REPLACE INTO secret VALUES('vault', ?1)",
 	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
 	[SQL_DOCUMENT_COUNT] = "SELECT count(*) FROM document WHERE kind = ?1",
 	[SQL_DOCUMENT_PUT] = "INSERT OR REPLACE INTO document VALUES(?1, ?2, ?3, ?4)",

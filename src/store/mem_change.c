@@ -37,6 +37,10 @@ int record_follow(struct memory *memory, struct record *record, int64_t now_ms, 
 
 	if (operation_is_terminal(state))
 		record->request = (struct store_request){0};
+	if (state == STATE_CANCELLED && record->approval.stand == APPROVAL_WAITS) {
+		record->approval.stand = APPROVAL_WITHDRAWN;
+		notices_add(record, NOTICE_WITHDRAWN, now_ms);
+	}
 	if (state == STATE_FAILED || state == STATE_CANCELLED)
 		r = budget_give_back(memory, record);
 	if (r == 0 && record->rules.has_lock)
@@ -165,7 +169,10 @@ int mem_change(struct memory *memory, struct store_command *command)
 	if (record->operation.state == STATE_RUNNING)
 		command->fence = record->fence;
 	if (command->kind == STORE_MOVE)
-		return mem_give(command, &record->operation);
+		return mem_give(command, &record->operation) < 0 ||
+				       mem_give_approval(command, record) < 0
+			       ? FAIL_MEMORY
+			       : 0;
 	command->operation.state = record->operation.state;
 	command->operation.attempts = record->operation.attempts;
 	command->operation.updated_ms = record->operation.updated_ms;

@@ -15,6 +15,7 @@ struct judging {
 	struct memory *memory;
 	struct store_command *command;
 	int64_t now_ms, lapse_ms;
+	bool asks;	/* people, before anything else */
 	bool must_wait; /* for its lock */
 };
 
@@ -47,7 +48,7 @@ int mem_claim(struct memory *memory, struct store_command *command, bool only_lo
 		return claim_new(&judging);
 	if (way == CLAIM_PICKS_UP)
 		return pick_up(&judging, record);
-	if (mem_give(command, &record->operation) < 0)
+	if (mem_give(command, &record->operation) < 0 || mem_give_approval(command, record) < 0)
 		return FAIL_MEMORY;
 	if (!hash_equal(&asked->fingerprint, &record->operation.fingerprint))
 		command->record->answer = (struct store_answer){0};
@@ -94,7 +95,10 @@ static int check_unique(struct judging *judging)
 
 	if (!owner)
 		return 0;
-	return mem_give(judging->command, &owner->operation) < 0 ? FAIL_MEMORY : STORE_REUSED;
+	if (mem_give(judging->command, &owner->operation) < 0 ||
+	    mem_give_approval(judging->command, owner) < 0)
+		return FAIL_MEMORY;
+	return STORE_REUSED;
 }
 
 /* Refused by its lock: who is before it, and how the lock is. */
@@ -119,7 +123,8 @@ static int check_lock(struct judging *judging)
 	struct record *before = NULL;
 	int r;
 
-	if (!rules->has_lock || judging->command->operation.state == STATE_AWAITING_APPROVAL)
+	if (!rules->has_lock || judging->asks ||
+	    judging->command->operation.state == STATE_AWAITING_APPROVAL)
 		return 0;
 	r = lock_judge(judging->memory, rules, NULL, &before);
 	if (r == STORE_LOCKED && rules->lock_queues) {
@@ -147,15 +152,17 @@ static int check_room(struct judging *judging)
 {
 	const struct store_command *command = judging->command;
 	bool will_wait = judging->must_wait || command->operation.state == STATE_QUEUED;
+	enum operation_state wanted = judging->asks ? STATE_AWAITING_APPROVAL : STATE_QUEUED;
 	size_t waiting = 0;
 
-	if (!command->waiting_max || !will_wait || !command->operation.is_dispatched)
+	if (!command->waiting_max ||
+	    (!judging->asks && (!will_wait || !command->operation.is_dispatched)))
 		return 0;
 	for (size_t i = 0; i < record_count(judging->memory); i++) {
 		const struct record *record = record_at(judging->memory, i);
 
-		waiting += record_is_there(record) && record->operation.state == STATE_QUEUED &&
-			   record->operation.is_dispatched;
+		waiting += record_is_there(record) && record->operation.state == wanted &&
+			   (judging->asks || record->operation.is_dispatched);
 	}
 	return waiting >= command->waiting_max ? STORE_FULL : 0;
 }
@@ -166,6 +173,7 @@ static int judge(struct judging *judging)
 							  check_budget, check_room};
 	int r = 0;
 
+	judging->asks = approval_asks(judging->memory, judging->command);
 	for (size_t i = 0; r == 0 && i < sizeof(checks) / sizeof(checks[0]); i++)
 		r = checks[i](judging);
 	return r;
@@ -189,6 +197,11 @@ static struct store_operation start(struct judging *judging)
 	struct store_operation operation = judging->command->operation;
 	int64_t now_ms = judging->now_ms;
 
+	operation.is_asked = judging->asks;
+	if (judging->asks) {
+		operation.state = STATE_AWAITING_APPROVAL;
+		operation.is_dispatched = true;
+	}
 	if (judging->must_wait)
 		operation.state = STATE_QUEUED;
 	make_id(judging->memory, now_ms, &operation.id);
@@ -230,7 +243,7 @@ static int fill_record(struct judging *judging, struct record *record)
 	record->keeps_request = command->request.method.len > 0;
 	if (!take_operation(record->mem, &record->operation) ||
 	    !take_text(record->mem, &record->rules.lock_name) ||
-	    !take_request(record->mem, &record->request))
+	    !take_request(record->mem, &record->request) || approval_begin(command, record) < 0)
 		return fail(FAIL_UNPLANNED);
 	attempt = attempt_of_claim(command, record->operation.state);
 	return record_add_attempt(record, &attempt);
@@ -255,6 +268,8 @@ static int claim_new(struct judging *judging)
 		r = take_rules(judging, record);
 	if (r == 0)
 		r = mem_give(command, &record->operation);
+	if (r == 0)
+		r = mem_give_approval(command, record);
 	if (r < 0)
 		return r;
 	command->fence = record->fence;

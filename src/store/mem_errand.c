@@ -4,6 +4,7 @@
  * What is due is handed out oldest due time first, the earlier claim first among equals. A lock's
  * line keeps only its first one due (see mem_rules.c), so that nobody is taken out of turn.
  */
+#include "store/approvals.h"
 #include "store/mem_internal.h"
 
 #include "base/err.h"
@@ -62,7 +63,10 @@ static int give_errand(const struct memory *memory, struct store_command *comman
 	errand->operation.answer = (struct store_answer){0};
 	errand->request = record->request;
 	errand->fence = record->fence;
-	if (!take_operation(command->mem, &errand->operation) ||
+	errand->approval = record->approval;
+	errand->approval.shown = STR("");
+	if (!take_approval(command->mem, &errand->approval) ||
+	    !take_operation(command->mem, &errand->operation) ||
 	    !take_request(command->mem, &errand->request))
 		return FAIL_MEMORY;
 	command->errand_count++;
@@ -128,6 +132,12 @@ static int take_one(struct memory *memory, struct store_command *command, struct
 	int judged =
 		record->rules.has_lock ? lock_judge(memory, &record->rules, record, &before) : 0;
 
+	if (record->operation.is_asked &&
+	    !approval_lets(&record->approval, &record->agreed, &record->operation.fingerprint)) {
+		judged = record_touch(memory, record);
+		record->operation.due_ms = INT64_MAX; /* somebody may cancel it */
+		return judged;
+	}
 	require(judged != STORE_LOCKED); /* or else it would not be due */
 	return judged == STORE_VERSION ? cancel(memory, command, record, now_ms)
 				       : send_one(memory, command, record, now_ms);

@@ -69,6 +69,8 @@ int mem_find(struct memory *memory, struct store_command *command)
 		command->request = record->request;
 		r = take_request(command->mem, &command->request) ? 0 : FAIL_MEMORY;
 	}
+	if (r == 0)
+		r = mem_find_approval(memory, command, record);
 	return r == 0 ? mem_give(command, &record->operation) : r;
 }
 
@@ -93,6 +95,16 @@ static bool matches(const struct record *record, const struct store_command *com
 	       has_task(record, command->filter_task);
 }
 
+/* Of the one that is listed just now. */
+static bool list_approval(struct store_command *command, const struct record *record)
+{
+	struct store_approval *approval = &command->approvals[command->found_count];
+
+	*approval = record->approval;
+	approval->shown = STR("");
+	return take_approval(command->mem, approval);
+}
+
 int mem_list(struct memory *memory, struct store_command *command)
 {
 	static const struct operation_id newest;
@@ -102,7 +114,9 @@ int mem_list(struct memory *memory, struct store_command *command)
 	command->found_count = 0;
 	command->has_more = false;
 	command->found = arena_zalloc(command->mem, command->limit * sizeof(*command->found));
-	if (!command->found)
+	command->approvals =
+		arena_zalloc(command->mem, command->limit * sizeof(*command->approvals));
+	if (!command->found || !command->approvals)
 		return FAIL_MEMORY;
 	for (size_t i = record_count(memory); i-- > 0;) {
 		const struct record *record = record_at(memory, i);
@@ -119,7 +133,7 @@ int mem_list(struct memory *memory, struct store_command *command)
 		}
 		*found = record->operation;
 		found->answer = (struct store_answer){0};
-		if (!take_operation(command->mem, found))
+		if (!take_operation(command->mem, found) || !list_approval(command, record))
 			return FAIL_MEMORY;
 		command->found_count++;
 	}

@@ -24,9 +24,13 @@ struct record {
 	bool keeps_request;	    /* one came with its claim */
 	struct budget *spends_from; /* where its amount is reserved; NULL: nowhere */
 	uint64_t fence;		    /* of its last sending */
-	bool is_forgotten;	    /* only its tombstone is left */
-	bool is_gone;		    /* not even that */
-	int64_t until_ms;	    /* of the tombstone */
+	struct store_approval approval;
+	struct hash agreed; /* the fingerprint that was agreed to */
+	struct store_notice notices[STORE_NOTICES_OF_ONE_MAX];
+	size_t notice_count;
+	bool is_forgotten; /* only its tombstone is left */
+	bool is_gone;	   /* not even that */
+	int64_t until_ms;  /* of the tombstone */
 	struct arena *mem;
 };
 
@@ -55,7 +59,14 @@ struct table {
 	size_t count, room;
 };
 
-enum mem_table { TABLE_RECORDS, TABLE_LOCKS, TABLE_BUDGETS, TABLE_DOCUMENTS, TABLE_COUNT };
+enum mem_table {
+	TABLE_RECORDS,
+	TABLE_LOCKS,
+	TABLE_BUDGETS,
+	TABLE_KNOWN,
+	TABLE_DOCUMENTS,
+	TABLE_COUNT
+};
 
 /* A row as it was before it was touched. */
 struct saved {
@@ -161,6 +172,27 @@ int mem_send(struct memory *memory, struct record *record, int64_t now_ms);
  * request, and who is next. */
 int record_follow(struct memory *memory, struct record *record, int64_t now_ms,
 		  bool *out_makes_due);
+
+/* mem_approval.c */
+bool take_approval(struct arena *mem, struct store_approval *approval);
+/* Does this claim's operation wait for people? */
+bool approval_asks(const struct memory *memory, const struct store_command *command);
+int approval_begin(const struct store_command *command, struct record *record);
+/* The question of `record` (NULL: none) for the caller. 0, FAIL_MEMORY. */
+int mem_give_approval(struct store_command *command, const struct record *record);
+int mem_answer(struct memory *memory, struct store_command *command);
+int mem_ask_again(struct memory *memory, struct store_command *command);
+int mem_lapse(struct memory *memory, struct store_command *command);
+bool mem_has_lapsed(struct memory *memory, struct store_command *command);
+int mem_find_approval(const struct memory *memory, struct store_command *command,
+		      const struct record *record);
+int mem_approvals(const struct memory *memory, struct store_command *command);
+
+/* mem_notice.c */
+void notices_begin(const struct store_command *command, struct record *record);
+void notices_add(struct record *record, enum notice_event event, int64_t now_ms);
+int mem_notices(const struct memory *memory, struct store_command *command);
+int mem_noticed(struct memory *memory, struct store_command *command);
 
 /* mem_document.c */
 int mem_keep(struct memory *memory, struct store_command *command);

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "core/caller.h"
 #include "core/money.h"
 #include "core/operation.h"
 #include "core/outcome.h"
@@ -42,6 +43,7 @@ struct store_operation {
 	int64_t updated_ms;
 	int64_t expires_ms;    /* a terminal one may be forgotten from then on */
 	bool is_dispatched;    /* while queued it is the dispatcher's to send, not an attempt's */
+	bool is_asked;	       /* a person was asked: it has an approval */
 	uint32_t tries;	       /* sendings, and questions once it was unknown, in a row */
 	int64_t sent_ms;       /* when it was first picked up for sending; 0: never */
 	int64_t due_ms;	       /* when the gate sees to it by itself; 0: it does not, INT64_MAX: it
@@ -124,6 +126,66 @@ struct store_rule_view {
 	int64_t spends, budget_total, budget_used; /* minor units */
 };
 
+/* How a question stands. The numbers are stored; they never change. */
+enum approval_stand {
+	APPROVAL_WAITS = 1,
+	APPROVAL_GIVEN = 2, /* by all who were needed */
+	APPROVAL_DENIED = 3,
+	APPROVAL_LAPSED = 4,	/* nobody answered in time */
+	APPROVAL_WITHDRAWN = 5, /* by its caller or an operator, before it was answered */
+};
+
+/*
+ * A question to people: may this operation be sent? It is asked with the claim, about this very
+ * fingerprint, and is open from asked_ms to expires_ms.
+ */
+struct store_approval {
+	unsigned needed, given; /* people; needed 0: there is no question */
+	enum approval_stand stand;
+	int64_t for_ms; /* in: how long it is open */
+	int64_t asked_ms, expires_ms;
+	struct hash policy;	/* of the declaration that asks; another one asks again */
+	struct hash alike;	/* equal questions of one agent have equal ones */
+	struct str shown;	/* JSON of what the person is shown */
+	struct str asked_by;	/* the requester's credential; or empty */
+	struct str asked_agent; /* and agent; or empty */
+	struct str answers;	/* JSON array of {"by", "agent", "account", "role", "verdict"
+				   ("approved",     "denied"), "at_ms", "why"}, in their order */
+	bool is_told;		/* in: claim: somebody outside is to be told of it */
+	bool unless_known;	/* in: claim: only where nobody has agreed to anything of agent_hash
+				   yet; whatever is agreed to makes it known */
+	struct hash agent_hash;
+};
+
+/* What there is to tell of a question. The numbers are stored; they never change. */
+enum notice_event {
+	NOTICE_ASKED = 1,    /* also anew, when its rule has changed */
+	NOTICE_AGREED = 2,   /* one person has, and another has to */
+	NOTICE_APPROVED = 3, /* all who were needed have */
+	NOTICE_DENIED = 4,
+	NOTICE_EXPIRED = 5,
+	NOTICE_WITHDRAWN = 6,
+};
+
+/* One thing that somebody outside is to be told, and how often that was tried. */
+struct store_notice {
+	struct operation_id id; /* with the number: its name, for good */
+	uint32_t number;	/* of its question's notices, from 1 */
+	enum notice_event event;
+	int64_t at_ms;	/* it came about */
+	int64_t due_ms; /* it is told next; 0: it has been */
+	uint32_t tries;
+};
+
+/* One person's answer. */
+struct store_consent {
+	struct hash fingerprint; /* of what was shown to them */
+	struct str by;		 /* their credential */
+	struct str agent, account;
+	enum caller_role role;
+	struct str why; /* or empty */
+};
+
 /* What documents are of. The numbers are stored; they never change. */
 enum document_kind {
 	DOCUMENT_KEY = 1,     /* a caller's key */
@@ -152,8 +214,9 @@ struct store_administration {
 struct store_errand {
 	struct store_operation operation; /* without its answer */
 	struct store_request request;
-	uint32_t attempt_number; /* of the sending that has begun; 0: none has */
-	uint64_t fence;		 /* of its lock; 0: it has none */
+	uint32_t attempt_number;	/* of the sending that has begun; 0: none has */
+	uint64_t fence;			/* of its lock; 0: it has none */
+	struct store_approval approval; /* without `shown`; needed 0: nobody was asked */
 };
 
 #endif

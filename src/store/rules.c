@@ -152,6 +152,16 @@ static void replace_if_given(struct str *text, struct str given)
 		*text = given;
 }
 
+/* Asking is one command, answering another; and what was asked about is sent by the dispatcher
+ * alone, which looks at what was agreed to. */
+static bool is_for_people(const struct store_operation *record, enum operation_event event)
+{
+	bool is_answer = event == EVENT_APPROVED || event == EVENT_DENIED;
+
+	return event == EVENT_ASKED_AGAIN ||
+	       (record->is_asked && (is_answer || event == EVENT_PICKED_UP));
+}
+
 int record_move(struct store_operation *record, const struct store_command *command,
 		int64_t taken_until_ms, int64_t now_ms)
 {
@@ -160,6 +170,8 @@ int record_move(struct store_operation *record, const struct store_command *comm
 	enum operation_state next;
 
 	if (!any_epoch && record->epoch != given->epoch)
+		return STORE_LOST;
+	if (is_for_people(record, command->event))
 		return STORE_LOST;
 	if (command->kind == STORE_SETTLE && record->state != STATE_RUNNING)
 		return STORE_LOST;

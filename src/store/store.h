@@ -15,6 +15,9 @@
  *     has not failed and is not cancelled; of those with one lock, at most one is running or
  *     unknown, but for one that lost it by force; what is spent of a budget by those that have not
  *     failed is never more than was opened. All three are decided inside the claim's transaction;
+ *   - what people are asked about is not sent before all who are needed have agreed to its very
+ *     fingerprint, none of them the requester and none twice; the end of a question (agreed,
+ * denied, lapsed, withdrawn) is final, whoever answers at the same time;
  *   - a lock is free when its holder has ended or is queued again, and not before, whatever
  *     restarts; those that wait for it get it in the order of their claims;
  *   - a move that core/operation.h does not have is refused (STORE_LOST).
@@ -35,6 +38,7 @@
 #include "base/log.h"
 #include "core/rule_facts.h"
 #include "store/record.h"
+#include "vault/vault.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,10 +54,11 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
-	STORE_EPOCHS_MAX = 4096, /* of one audit log */
+	STORE_EPOCHS_MAX = 4096,	  /* of one audit log */
 };
 
 /* Outcomes of commands. 0 is done; negative is a failure of base/err.h. */
@@ -78,8 +83,14 @@ enum {
 	STORE_OVER_BUDGET = 9, /* `view` says what there is and what is used */
 	STORE_NO_BUDGET = 10,  /* nobody opened it */
 	STORE_OTHER_CURRENCY = 11, /* `view.currency` is its own */
-	STORE_FULL = 12, /* claim: waiting_max operations wait to be sent already. keep: there are
-			    STORE_DOCUMENTS_MAX of the kind */
+	STORE_FULL = 12, /* claim: waiting_max operations wait to be sent, or for people, already.
+			    keep: there are STORE_DOCUMENTS_MAX of the kind */
+
+	/* approve, deny: what stands in the way. Nothing was recorded, but by STORE_LAPSED. */
+	STORE_OWN = 14,	   /* approve: the requester's own credential, or the same agent */
+	STORE_AGAIN = 15,  /* approve: that credential, or the same agent, has agreed already */
+	STORE_OTHER = 16,  /* the fingerprint is not the operation's */
+	STORE_LAPSED = 17, /* its time is over; the operation is cancelled now */
 };
 
 enum store_kind {
@@ -100,11 +111,19 @@ enum store_kind {
 	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
 			   and whoever retried it */
 	STORE_LIST,	/* a page, newest first */
-	STORE_PURGE,	/* forget what has expired, a bounded number at a time */
+	STORE_APPROVE,	/* one person agrees */
+	STORE_DENY,	/* one person says no, and that is its end */
+	STORE_ASK_AGAIN, /* another question in place of the one that stands, whose answers are void
+			  */
+	STORE_LAPSE,	 /* cancel what nobody has agreed to in time, a bounded number at a time */
+	STORE_APPROVALS, /* a page of questions, those that wait first, each of both newest first */
+	STORE_NOTICES,	 /* what is to be told of questions, and due; see `notices` */
+	STORE_NOTICED,	 /* it has been told, or is to be told again then */
+	STORE_PURGE,	 /* forget what has expired, a bounded number at a time */
 	STORE_COUNT_STATES,
-	STORE_KEEP, /* keep `document`, in place of the one that had its kind and name */
-	STORE_DROP, /* forget the document of that kind and name */
-	STORE_KEPT, /* all documents of a kind */
+	STORE_KEEP,   /* keep `document`, in place of the one that had its kind and name */
+	STORE_DROP,   /* forget the document of that kind and name */
+	STORE_KEPT,   /* all documents of a kind */
 	STORE_ROTATE, /* end the audit log's epoch: new keys. STORE_LOST: the last end is not
 			 published yet; STORE_FULL: STORE_EPOCHS_MAX; STORE_ABSENT: the keys cannot
 			 be made, logged */
@@ -185,8 +204,59 @@ struct store_command {
 	size_t errand_count;
 	int64_t due_ms;
 	struct operation_id *cancelled; /* out, take: whose version had moved; when there are many,
-					   the others of them are due still */
+					   the others of them are due still. lapse */
 	size_t cancelled_count;
+
+	/*
+	 * in: claim: the question, where there is one: needed, for_ms, policy, alike, shown,
+	 * asked_by, asked_agent, unless_known, agent_hash. The operation's state and is_dispatched
+	 * are given as they would be without it; where a person has to be asked the store makes it
+	 * awaiting_approval and the dispatcher's, else it ends `approval.needed` 0. It is judged by
+	 * its identity and its budget then, and has them while it waits; by its lock only when its
+	 * turn comes, in whose line it stands as soon as it is agreed to. A request must come with
+	 * it. waiting_max counts those that wait for people, apart from the queued ones.
+	 * out: claim (done, STORE_EXISTS, STORE_REUSED), find, approve, deny, ask again, move.
+	 *
+	 * approve, deny: operation.id (and account, if not any), consent; deny also by the
+	 * requester and by who has agreed. out: `operation`: queued and due when all have agreed,
+	 * else as it was (approval.given says how many have); cancelled. STORE_LOST: it does not
+	 * wait for approval (any more). Judged in this order: lost, lapsed, other, own, again.
+	 *
+	 * ask again: operation.id, approval (needed, for_ms, policy, alike, shown), attempt (as in
+	 * a move). From awaiting; from queued; and from running, of operation.epoch and
+	 * attempt_number, by the dispatcher that has just taken it and sent nothing. STORE_LOST.
+	 *
+	 * lapse: `limit` (to STORE_ERRANDS_MAX). out: `cancelled`; has_more; due_ms: when the next
+	 * one lapses (0: none waits). A question that was asked in the future lapses at once: the
+	 * clock has been set back, and it would be open for longer than was said.
+	 */
+	struct store_approval approval;
+	struct store_consent consent;
+	/* out: approvals, list: one for each of `found`; of a list without `shown` */
+	struct store_approval *approvals;
+	/* approvals: filter_account, filter_state (STATE_AWAITING_APPROVAL: those that wait alone),
+	 * before, limit. in and out: the page begins, the next page would begin, among those that
+	 * wait no longer. */
+	bool is_past;
+	/* out, find, of one that was asked: others that wait with an equal `alike`; and the newest
+	 * completed one of the same account and action that was asked too, and what was shown then
+	 * (zero, empty: none). */
+	struct operation_id *alike; /* STORE_WAITERS_LISTED at most */
+	size_t alike_count;
+	struct operation_id previous;
+	int64_t previous_ms;
+	struct str previous_shown;
+
+	/*
+	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
+	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
+	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
+	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * not there is done (0).
+	 */
+	struct store_notice *notices;
+	size_t notice_count;
+	struct store_notice notice;
 
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
@@ -242,8 +312,9 @@ struct store_command {
 	uint64_t purged, tombstones;  /* purge: records forgotten, tombstones dropped */
 	uint64_t counts[STATE_COUNT]; /* count states */
 
-	struct store_operation *record; /* the store's: what becomes `operation` */
-	struct store_command *next;	/* the store's */
+	struct store_operation *record;	 /* the store's: what becomes `operation` */
+	struct store_approval *question; /* and what becomes `approval` */
+	struct store_command *next;	 /* the store's */
 };
 
 /*
@@ -266,7 +337,7 @@ enum { STORE_BUCKETS = 20 };
 struct store_stats {
 	uint64_t batches, commands, failures, uncertain;
 	uint64_t purged, tombstones_dropped;
-	uint64_t changes; /* commands that may have changed what somebody sees */
+	uint64_t changes;		     /* commands that may have changed what somebody sees */
 	uint64_t queue_depth;		     /* now */
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
@@ -285,15 +356,23 @@ struct store_audit {
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
+/* What the embedded store works with. */
+struct store_options {
+	const struct store_audit *audit; /* copied; NULL: as if all of it were zero */
+	struct vault *vault; /* seals answers, requests, documents and questions; outlives the
+				store. NULL: they are in clear, for tests */
+};
+
 /*
  * Open the embedded store in directory `path` (made, mode 0700, if absent) and start its
  * thread. Takes the directory's lock; what was running when its last owner died becomes
  * unknown. `*out_interrupted` counts those. Every change has an entry in its audit log, in the same
- * transaction; `audit` (NULL: as if all of it were zero) is copied. A directory whose log does not
- * fit what has been published of it, or whose keys are gone, is refused. On failure (FAIL_STORE,
- * FAIL_MEMORY) the reason is written to `why`, a text that names the file and how to mend it.
+ * transaction; `options` may be NULL. What an earlier version kept in clear is read. A directory
+ * whose log does not fit what has been published of it, or whose keys are gone, is refused, and so
+ * is one that was sealed with another vault. On failure (FAIL_STORE, FAIL_MEMORY) the reason is
+ * written to `why`, a text that names the file and how to mend it.
  */
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+int store_open_sqlite(const char *path, const struct store_options *options, const struct env *env,
 		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
 		      char *why, size_t why_size);
 

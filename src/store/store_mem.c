@@ -82,6 +82,7 @@ static void memory_close(struct engine *engine)
 static void clear_results(struct store_command *command)
 {
 	command->record = NULL;
+	command->question = NULL;
 	command->did_pick_up = false;
 	command->fence = 0;
 	command->makes_due = false;
@@ -105,6 +106,16 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_LOCKS:
 		command->result = mem_locks(memory, command);
+		break;
+	case STORE_APPROVALS:
+		command->result = mem_approvals(memory, command);
+		break;
+	case STORE_NOTICES:
+		command->result = mem_notices(memory, command);
+		break;
+	case STORE_LAPSE:
+		changes = mem_has_lapsed(memory, command);
+		command->result = 0;
 		break;
 	case STORE_KEPT:
 		command->result = mem_kept(memory, command);
@@ -182,6 +193,15 @@ static int carry_out(struct memory *memory, struct store_command *command)
 		return STORE_ABSENT;
 	case STORE_AMEND:
 		return mem_amend(memory, command);
+	case STORE_APPROVE:
+	case STORE_DENY:
+		return mem_answer(memory, command);
+	case STORE_ASK_AGAIN:
+		return mem_ask_again(memory, command);
+	case STORE_LAPSE:
+		return mem_lapse(memory, command);
+	case STORE_NOTICED:
+		return mem_noticed(memory, command);
 	case STORE_PURGE:
 		return mem_purge(memory, command);
 	default:
@@ -197,7 +217,7 @@ static int memory_apply(struct engine *engine, struct store_command *command)
 
 	clear_results(command);
 	r = carry_out(memory, command);
-	if (r != 0)
+	if (r != 0 && r != STORE_LAPSED)
 		mem_back_to(memory, &before);
 	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;

@@ -94,6 +94,7 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	ledger->log = log;
 	ledger->lock_fd = -1;
 	lapse_now(&ledger->lapse, env);
+	buf_init(&ledger->sealed, INT32_MAX);
 	ledger->wal_pages_due = CHECKPOINT_PAGES;
 	if (asprintf(&ledger->path, "%s/counterfoil.db", path) < 0)
 		ledger->path = NULL;
@@ -104,10 +105,11 @@ static struct ledger *ledger_new(const char *path, const struct env *env, struct
 	return NULL;
 }
 
-int store_open_sqlite(const char *path, const struct store_audit *audit, const struct env *env,
+int store_open_sqlite(const char *path, const struct store_options *options, const struct env *env,
 		      struct log *log, struct store **out_store, uint64_t *out_interrupted,
 		      char *why, size_t why_size)
 {
+	static const struct store_options none;
 	struct ledger *ledger;
 	int r;
 
@@ -119,11 +121,15 @@ int store_open_sqlite(const char *path, const struct store_audit *audit, const s
 		snprintf(why, why_size, "there is no memory to open %s", path);
 		return fail(FAIL_MEMORY);
 	}
+	options = options ? options : &none;
+	ledger->vault = options->vault;
 	r = take_directory(ledger, path, why, why_size);
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
 	if (r == 0)
-		r = ledger_audit_open(ledger, audit, path, why, why_size);
+		r = ledger_check_vault(ledger, why, why_size);
+	if (r == 0)
+		r = ledger_audit_open(ledger, options->audit, path, why, why_size);
 	if (r == 0) {
 		r = secure(ledger);
 		if (r == 0)
@@ -399,6 +405,16 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_APPROVALS:
+		r = is_usable(ledger) ? ledger_approvals(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_NOTICES:
+		r = is_usable(ledger) ? ledger_notices(ledger, command) : FAIL_STORE;
+		break;
+	case STORE_LAPSE:
+		r = is_usable(ledger) ? ledger_has_lapsed(ledger, command) : FAIL_STORE;
+		changes = r > 0;
+		break;
 	case STORE_KEPT:
 		r = is_usable(ledger) ? ledger_kept(ledger, command) : FAIL_STORE;
 		break;
@@ -489,6 +505,19 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_RELEASE:
 		r = ledger_release(ledger, command);
+		break;
+	case STORE_APPROVE:
+	case STORE_DENY:
+		r = ledger_answer(ledger, command);
+		break;
+	case STORE_ASK_AGAIN:
+		r = ledger_ask_again(ledger, command);
+		break;
+	case STORE_LAPSE:
+		r = ledger_lapse(ledger, command);
+		break;
+	case STORE_NOTICED:
+		r = ledger_noticed(ledger, command);
 		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);

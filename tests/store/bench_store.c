@@ -2,7 +2,7 @@
  * What a first write costs at the store: claim, settlement, answer and attempt, 64 in
  * flight, with nothing stored and with a million operations stored.
  *
- *   bench_store DIRECTORY [STORED [MEASURED [rules]]]
+ *   bench_store DIRECTORY [STORED [MEASURED [rules|plain [clear]]]]
  *
  * With `rules` each has an identity and a lock of its own, and spends from one of BUDGETS budgets.
  *
@@ -14,7 +14,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FLIGHTS_MAX = 512, BUDGETS = 1000 };
@@ -31,6 +33,7 @@ struct bench {
 	pthread_mutex_t lock;
 	pthread_cond_t woken;
 	bool is_woken;
+	bool is_clear;	       /* without a vault */
 	bool has_rules, opens; /* the writes that are made now */
 	uint64_t to_start, to_finish, number;
 	struct flight flights[FLIGHTS_MAX];
@@ -190,14 +193,32 @@ static void print_memory(void)
 		fclose(file);
 }
 
+/* Answers are sealed, as a gate's are. */
+static struct vault *open_vault(const char *directory)
+{
+	static const struct vault_master own;
+	struct vault *vault = NULL;
+	char folder[4096], why[512];
+
+	mkdir(directory, 0700);
+	snprintf(folder, sizeof(folder), "%s/keys", directory);
+	if (vault_open(folder, &own, &env_machine, &vault, why, sizeof(why)) != 0) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	return vault;
+}
+
 static void open_store(struct bench *bench, const char *directory)
 {
+	const struct store_options options = {.vault = bench->is_clear ? NULL
+								       : open_vault(directory)};
 	int64_t before = env_monotonic_us(&env_machine);
 	uint64_t interrupted;
 	char why[512];
 
-	if (store_open_sqlite(directory, NULL, &env_machine, NULL, &bench->store, &interrupted, why,
-			      sizeof(why)) != 0) {
+	if (store_open_sqlite(directory, &options, &env_machine, NULL, &bench->store, &interrupted,
+			      why, sizeof(why)) != 0) {
 		fprintf(stderr, "%s\n", why);
 		exit(1);
 	}
@@ -221,8 +242,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < FLIGHTS_MAX; i++)
 		arena_init(&bench.flights[i].mem, 1 << 20);
 	bench.number = (uint64_t)env_wall_ms(&env_machine) << 20; /* no token twice */
+	bench.is_clear = argc > 5;
 	open_store(&bench, argv[1]);
-	if (argc > 4) {
+	if (argc > 4 && strcmp(argv[4], "rules") == 0) {
 		bench.opens = true;
 		run(&bench, BUDGETS, 1, "opening budgets");
 		bench.opens = false;

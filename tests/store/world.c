@@ -4,6 +4,7 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -56,9 +57,24 @@ static void at_gate(struct store_command *command)
 }
 
 const struct store_audit *world_audit;
+bool world_is_in_clear;
+
+static int open_vault(struct world *world)
+{
+	static const struct vault_master own;
+	char folder[96];
+
+	if (world_is_in_clear)
+		return 0;
+	mkdir(world->directory, 0700);
+	snprintf(folder, sizeof(folder), "%s/keys", world->directory);
+	return vault_open(folder, &own, &world->env, &world->vault, world->why, sizeof(world->why));
+}
 
 int world_open(struct world *world, const char *directory)
 {
+	struct store_options options = {.audit = world_audit};
+	int r;
 	int64_t now_ms = world->now_ms;
 
 	*world = (struct world){0};
@@ -76,7 +92,11 @@ int world_open(struct world *world, const char *directory)
 	if (!directory)
 		return store_open_memory(&world->script, &world->env, NULL, &world->store);
 	snprintf(world->directory, sizeof(world->directory), "%s", directory);
-	return store_open_sqlite(directory, world_audit, &world->env, NULL, &world->store,
+	r = open_vault(world);
+	if (r != 0)
+		return r;
+	options.vault = world->vault;
+	return store_open_sqlite(directory, &options, &world->env, NULL, &world->store,
 				 &world->interrupted, world->why, sizeof(world->why));
 }
 
@@ -84,6 +104,8 @@ void world_close(struct world *world)
 {
 	store_close(world->store);
 	world->store = NULL;
+	vault_close(world->vault);
+	world->vault = NULL;
 	arena_fini(&world->mem);
 	arena_fini(&world->results);
 	arena_fini(&world->gate_mem);

@@ -27,6 +27,7 @@ struct world {
 	_Atomic int64_t wrong_ms; /* …but for so much of it: by that the wall clock is wrong */
 	int64_t began_ms;
 	struct store_mem_script script;
+	struct vault *vault; /* on disk; NULL: world_is_in_clear */
 	char directory[64];
 	struct store_inbox inbox;
 	pthread_mutex_t lock;
@@ -45,6 +46,8 @@ struct world {
 
 /* How the next worlds keep their audit log; NULL: as is the default. */
 extern const struct store_audit *world_audit;
+/* The next ones on disk have no vault: as an earlier version's file. */
+extern bool world_is_in_clear;
 
 /* Open over `directory` (kept in world->directory), or in memory where it is NULL. 0 or < 0. */
 int world_open(struct world *world, const char *directory);

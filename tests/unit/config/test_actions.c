@@ -172,7 +172,7 @@ static const struct {
 	const char *what, *mend;
 } wrong_actions[] = {
 	{"    sumary: x", 4, 5, "`sumary` in an action", "did you mean summary?"},
-	{"    approval: {}", 4, 5, "(approval) are not in this build yet", NULL},
+	{"    approval: {}", 4, 15, "approval has no when", "add when"},
 	{"    upstream: pay", 4, 15, "there is no upstream `pay`", "declare it below upstreams"},
 	{"    summary: 'x {b}'", 4, 14, "names {b}, which is not declared", NULL},
 	{"    summary: 'x {'", 4, 14, "a { without its }", NULL},
@@ -427,7 +427,7 @@ static void all_errors_come_at_once(void **state)
 					    "    route: POST /a\n"
 					    "    upstream: nowhere\n"
 					    "    summary: '{b}'\n"
-					    "    approval: {when: always}\n"
+					    "    approval: {when: alway}\n"
 					    "    fields:\n"
 					    "      m: {type: money}\n"
 					    "      i: {type: integer, pattern: a}\n"

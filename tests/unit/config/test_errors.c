@@ -66,8 +66,6 @@ static const struct {
 	{"log: {requests: true, requests: true}", {1, 23, "second time", NULL}},
 	/* not in this build */
 	{"mcp_servers: {}", {1, 1, "not in this build", NULL}},
-	{"accounts: {from: jwt}", {1, 18, "`jwt` is not in this build", "write credential"}},
-	{"accounts: {from: header}", {1, 18, "`header` is not in this build", NULL}},
 	{"accounts: {from: cookie}", {1, 18, "`cookie`, which is none of its words", NULL}},
 	{"store: postgresql://me:hidden@h/d", {1, 8, "`postgresql://` is not in this", NULL}},
 	{"store: mysql", {1, 8, "`mysql`, which is none of its words", "write sqlite"}},
@@ -192,6 +190,40 @@ static const struct {
 	 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
 	 "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
 	 {1, 69, "nested too deeply", NULL}},
+
+	/* accounts */
+	{"accounts: {from: jwt, jwt: {jwks: https://id.test/keys, audience: a, account_claim: b}}",
+	 {1, 28, "accounts.from is jwt, and accounts.jwt.issuer is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {jwks: https://id.test/keys, issuer: i, account_claim: b}}",
+	 {1, 28, "accounts.jwt.audience is missing", "add it"}},
+	{"accounts:\n  from: jwt\n  jwt:\n    jwks: https://id.test/k\n    issuer: i\n    "
+	 "audience: "
+	 "a",
+	 {4, 5, "accounts.jwt.account_claim is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {issuer: i, audience: a, account_claim: b}}",
+	 {1, 28, "accounts.jwt.jwks is missing", "add it"}},
+	{"accounts: {from: jwt, jwt: {jwks: http://id.test/k, issuer: i, audience: a, "
+	 "account_claim: b}}",
+	 {1, 35, "from another machine without TLS", "https://"}},
+	{"accounts: {from: jwt, jwt: {jwks: \"https://id.test/a b\", issuer: i, audience: a, "
+	 "account_claim: b}}",
+	 {1, 35, "no URL has", "https://"}},
+	{"accounts: {jwt: {issuer: i}}",
+	 {1, 26, "accounts.jwt.issuer has no use while accounts.from is credential", "remove it"}},
+	{"accounts: {from: header, header: {trusted: [10.0.0.0/8]}}",
+	 {1, 34, "accounts.header.account is missing", "add it"}},
+	{"accounts: {from: header, header: {account: X-Account}}",
+	 {1, 34, "accounts.header.trusted is missing", "add it"}},
+	{"accounts: {from: header, header: {account: X-Account, trusted: []}}",
+	 {1, 64, "nobody is let in", "127.0.0.1"}},
+	{"accounts: {from: header, header: {account: X-Who, agent: x-who, trusted: [10.0.0.1]}}",
+	 {1, 58, "is the header of the account", "another header"}},
+	{"accounts: {header: {account: X-Account}}",
+	 {1, 30, "accounts.header.account has no use", "accounts.from"}},
+	{"auth: {check: {get: v1/me}}", {1, 21, "auth.check.get is no path", "/v1/me"}},
+	{"upstreams: {default: {url: http://127.0.0.1:1, auth_check: me}}",
+	 {1, 60, "upstreams.default.auth_check is no path", "/v1/me"}},
+	{"auth: {check: {if_unknown: ask}}", {1, 28, "none of its words", NULL}},
 };
 
 static void each_error_stands_where_it_is(void **state)

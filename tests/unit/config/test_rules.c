@@ -402,7 +402,6 @@ static const struct wrong wrong_answers[] = {
 	{"  b: {route: POST /b, downstream_key: {field: f}}", 1, 47, "no fields are declared",
 	 NULL},
 	{"    dispatch: later", 1, 15, "none of its words", "sync | outbox"},
-	{"    approval: {}", 1, 5, "approvals (approval) are not in this build", "remove it"},
 	{"outbox: {first_pause: 1h, max_pause: 1m}", 1, 38, "first_pause is longer", NULL},
 	{"audit: {origin: a b}", 1, 17, "spaces or a +", "name like"},
 	{"audit: {anchors: []}", 1, 18, "is empty", "list 1 to"},
@@ -475,6 +474,36 @@ static const struct wrong wrong_questions[] = {
 	{"    lookup: {get: '/{s}', settle: 1s," FOUND UNIQUE, 1, 27, "`settle` in lookup", NULL},
 };
 
+#define WHEN "    approval: {when: "
+static const struct wrong wrong_approvals[] = {
+	{"    approval: {}", 1, 15, "approval has no when", "add when: always"},
+	{"    approval: always", 1, 15, "approval is not a mapping", NULL},
+	{WHEN "never}", 1, 22, "is not always", "a list of conditions"},
+	{WHEN "[]}", 1, 22, "when is empty", "1 to 16 conditions"},
+	{WHEN "[s]}", 1, 23, "an item that is not a condition", "as a mapping"},
+	{WHEN "[{}]}", 1, 23, "says nothing of where it looks", "like {field: amount"},
+	{WHEN "[{field: s}]}", 1, 23, "has no test", NULL},
+	{WHEN "[{field: s, is: a, matches: b}]}", 1, 23, "has more than one test", NULL},
+	{WHEN "[{field: s, is: a, in: [b]}]}", 1, 23, "has more than one test", NULL},
+	{WHEN "[{first_use: agent, field: s}]}", 1, 23, "has first_use and more", NULL},
+	{WHEN "[{first_use: person}]}", 1, 35, "none of its words", "agent"},
+	{WHEN "[{field: zz, is: a}]}", 1, 31, "names `zz`, which is not declared", NULL},
+	{WHEN "[{feld: s, is: a}]}", 1, 24, "`feld` in approval.when", "field?"},
+	{WHEN "[{field: s, over: 1}]}", 1, 40, "its field is no number", "money, integer"},
+	{WHEN "[{field: m, is: 1}]}", 1, 38, "compares money", "use `over`"},
+	{WHEN "[{field: m, matches: a}]}", 1, 43, "its field is no text", NULL},
+	{WHEN "[{field: s, matches: '('}]}", 1, 43, "cannot be used", "regular expression"},
+	{WHEN "[{field: s, is: 1}]}", 1, 38, "compares a text with something else", NULL},
+	{WHEN "[{field: s, in: [a, {b: c}]}]}", 1, 38, "no single value", NULL},
+	{WHEN "[{field: m, over: 1, currency: XXY}]}", 1, 53, "not known", "ISO 4217"},
+	{WHEN "[{field: s, is: a, currency: EUR}]}", 1, 23, "without `over`", NULL},
+	{WHEN "always, approvers: 3}", 1, 41, "out of its range", "1 to 2"},
+	{WHEN "always, expires: 0s}", 1, 39, "out of its range", "1s to 30d"},
+	{WHEN "always, by: {roles: [agent]}}", 1, 43, "a role that cannot answer", "approver"},
+	{WHEN "always, by: {roles: []}}", 1, 42, "roles is empty", NULL},
+	{WHEN "always, summary: 'Pay {zz}'}", 1, 39, "names {zz}, which is not", NULL},
+};
+
 /* What a natural action cannot have: `rule` is the only thing wrong. */
 static const char *const unnatural[] = {
 	"unique: {by: [p]}",
@@ -486,6 +515,7 @@ static const char *const unnatural[] = {
 	"probe: {get: '/{p}', found: {status: 200}, absent: {status: 404}}",
 	"lookup: {get: '/{p}', found: {status: 200}, absent: {status: 404}}",
 	"inbox: {secrets: [a]}",
+	"approval: {when: always}",
 };
 
 static void expect_alone(const char *text, size_t line, const struct wrong *wrong)
@@ -528,6 +558,11 @@ static void each_wrong_name_is_said_where_it_stands(void **state)
 static void each_wrong_answer_is_said_where_it_stands(void **state)
 {
 	expect_each_alone(wrong_answers, sizeof(wrong_answers) / sizeof(wrong_answers[0]));
+}
+
+static void each_wrong_approval_is_said_where_it_stands(void **state)
+{
+	expect_each_alone(wrong_approvals, sizeof(wrong_approvals) / sizeof(wrong_approvals[0]));
 }
 
 static void each_wrong_question_is_said_where_it_stands(void **state)
@@ -597,6 +632,7 @@ int main(void)
 		cmocka_unit_test(what_can_be_is_not_refused),
 		cmocka_unit_test(each_wrong_name_is_said_where_it_stands),
 		cmocka_unit_test(each_wrong_answer_is_said_where_it_stands),
+		cmocka_unit_test(each_wrong_approval_is_said_where_it_stands),
 		cmocka_unit_test(each_wrong_question_is_said_where_it_stands),
 		cmocka_unit_test(natural_actions_have_none_of_these),
 		cmocka_unit_test(a_rule_is_silent_about_fields_that_are_wrong),

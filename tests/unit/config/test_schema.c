@@ -47,6 +47,7 @@ static void pointer_of(const char *name, char out[512])
 		else
 			len += snprintf(out + len, 512 - (size_t)len, "%s",
 					strstr(out, "failed_when") ? "/items"
+					: strstr(out, "/when")	   ? "/anyOf/1/items"
 								   : "/additionalProperties");
 	}
 }
@@ -92,7 +93,10 @@ static void it_says_what_values_may_be(void **state)
 	assert_true(found && str_equal(found->string, STR("route")));
 	found = json_at(schema, STR("/$defs/field/additionalProperties"));
 	assert_true(found && found->type == JSON_FALSE);
-	assert_null(json_at(schema, STR(ACTION "approval")));
+	assert_non_null(json_at(schema, STR(ACTION "approval/properties/when/anyOf/0/const")));
+	found = json_at(schema,
+			STR(ACTION "approval/properties/when/anyOf/1/items/additionalProperties"));
+	assert_true(found && found->type == JSON_FALSE);
 	found = json_at(schema, STR(ACTION "downstream_key/type/1"));
 	assert_true(found && str_equal(found->string, STR("object")));
 	found = json_at(schema,

@@ -25,6 +25,9 @@ static const char *const allowed[][3] = {
 	{"unknown", "found_failed", "failed"},
 	{"unknown", "found_not_done", "queued"},
 	{"unknown", "resent", "running"},
+	{"awaiting_approval", "asked_again", "awaiting_approval"},
+	{"queued", "asked_again", "awaiting_approval"},
+	{"running", "asked_again", "awaiting_approval"},
 };
 enum { ALLOWED = sizeof(allowed) / sizeof(allowed[0]) };
 

@@ -196,6 +196,19 @@ static void test_memory(void **state)
 	arena_fini(&mem);
 }
 
+/* What goes out carries one signature for each secret, in their order. */
+static void test_signing(void **state)
+{
+	const struct webhook webhook = example();
+	struct buf out;
+
+	buf_init(&out, 1024);
+	webhook_signatures(secrets, 2, &webhook, &out);
+	assert_false(out.is_spoiled);
+	assert_true(str_equal(buf_str(&out), STR(SIGNED " " SIGNED_OTHER)));
+	buf_fini(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +221,7 @@ int main(void)
 		cmocka_unit_test(test_secrets_are_alone),
 		cmocka_unit_test(test_reading_secrets),
 		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_signing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,368 @@
+/*
+ * Questions as JSON (see approval_json.h).
+ *
+ * What is shown of the command was put together, with secrets masked, when it was asked
+ * (store_approval.shown), and is told as it is: nothing here looks into a body where a command is
+ * declared.
+ */
+#include "gate/approval_json.h"
+
+#include "core/approval.h"
+#include "gate/difference.h"
+#include "gate/operation_json.h"
+#include "http/http.h"
+
+enum { PREVIEW_MAX = 4096 }; /* bytes of a body whose command is not declared */
+
+/* One question, and what it is told with. */
+struct telling {
+	const struct store_operation *operation;
+	const struct store_approval *approval;
+	const struct store_command *find; /* NULL: of a list */
+	const struct settings *settings;
+	const struct json_value *shown; /* NULL: it cannot be read */
+	struct arena *mem;
+};
+
+static void member(struct json_writer *json, const char *name, struct str value)
+{
+	json_name(json, name);
+	if (value.len)
+		json_string(json, value);
+	else
+		json_null(json);
+}
+
+static void member_time(struct json_writer *json, const char *name, int64_t wall_ms)
+{
+	json_name(json, name);
+	json_time(json, wall_ms);
+}
+
+static void member_id(struct json_writer *json, const char *name, const struct operation_id *id)
+{
+	char text[OPERATION_ID_TEXT + 1];
+
+	operation_id_write(id, text);
+	if (name)
+		json_name(json, name);
+	json_text(json, text);
+}
+
+const char *approval_stand_name(enum approval_stand stand)
+{
+	switch (stand) {
+	case APPROVAL_WAITS:
+		return "waiting";
+	case APPROVAL_GIVEN:
+		return "given";
+	case APPROVAL_DENIED:
+		return "denied";
+	case APPROVAL_LAPSED:
+		return "expired";
+	case APPROVAL_WITHDRAWN:
+		return "withdrawn";
+	}
+	return NULL;
+}
+
+/* Text that the store has kept as JSON; NULL: it is none, or there is no memory. */
+static const struct json_value *read_kept(struct str text, struct arena *mem)
+{
+	struct json_value *value;
+	struct json_error unused;
+
+	if (!text.len || json_read(text, &json_limits_default, mem, &value, &unused) != 0)
+		return NULL;
+	return value;
+}
+
+static void write_value(struct json_writer *json, const struct json_value *value, struct arena *mem)
+{
+	struct str text;
+
+	if (!value)
+		json_null(json);
+	else if (json_canonical_str(value, mem, &text) == 0)
+		json_raw(json, text);
+	else
+		json->out->is_spoiled = true;
+}
+
+static void member_value(struct json_writer *json, const char *name, const struct json_value *value,
+			 struct arena *mem)
+{
+	json_name(json, name);
+	write_value(json, value, mem);
+}
+
+/* -- who has answered -------------------------------------------------------------- */
+
+static void write_answer(struct json_writer *json, const struct json_value *answer,
+			 struct arena *mem)
+{
+	static const char *const names[] = {"by", "agent", "account", "role", "verdict", "why"};
+	const struct json_value *at = json_member(answer, STR("at_ms"));
+	int64_t at_ms;
+
+	json_open_object(json);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		member_value(json, names[i], json_member(answer, str_from(names[i])), mem);
+	if (at && at->type == JSON_NUMBER && json_number_to_i64(&at->number, &at_ms))
+		member_time(json, "at", at_ms);
+	json_close_object(json);
+}
+
+static void write_answers(struct json_writer *json, const struct store_approval *approval,
+			  struct arena *mem)
+{
+	const struct json_value *answers = read_kept(approval->answers, mem);
+
+	json_name(json, "answers");
+	json_open_array(json);
+	for (size_t i = 0; answers && answers->type == JSON_ARRAY && i < answers->array.count; i++)
+		write_answer(json, answers->array.items[i], mem);
+	json_close_array(json);
+}
+
+static void write_standing(struct json_writer *json, const struct store_approval *approval)
+{
+	json_name(json, "needed");
+	json_integer(json, approval->needed);
+	json_name(json, "given");
+	json_integer(json, approval->given);
+	member_time(json, "expires_at", approval->expires_ms);
+}
+
+/* -- in short ---------------------------------------------------------------------- */
+
+void approval_member_json(struct json_writer *json, const struct store_approval *approval,
+			  bool is_for_caller, struct arena *mem)
+{
+	const struct json_value *shown = read_kept(approval->shown, mem);
+
+	json_name(json, "approval");
+	if (!approval->needed) {
+		json_null(json);
+		return;
+	}
+	json_open_object(json);
+	json_name(json, "state");
+	json_text(json, approval_stand_name(approval->stand));
+	write_standing(json, approval);
+	member_time(json, "asked_at", approval->asked_ms);
+	member_value(json, "summary", json_member(shown, STR("summary")), mem);
+	if (!is_for_caller) {
+		member(json, "asked_by", approval->asked_by);
+		member(json, "asked_agent", approval->asked_agent);
+		write_answers(json, approval, mem);
+	}
+	json_close_object(json);
+}
+
+/* -- the whole --------------------------------------------------------------------- */
+
+/* Where it would go: the service's address and the request's own target. */
+static void write_destination(struct json_writer *json, const struct telling *telling)
+{
+	const struct store_operation *operation = telling->operation;
+	const struct settings_upstream *upstream =
+		settings_upstream(telling->settings, operation->upstream);
+	struct str target = operation->path, url = STR("");
+
+	if (telling->find && telling->find->request.target.len)
+		target = telling->find->request.target;
+	if (upstream)
+		url = arena_printf(telling->mem, "%.*s%.*s", STR_ARG(upstream->url.text),
+				   STR_ARG(target));
+	json_name(json, "destination");
+	json_open_object(json);
+	member(json, "upstream", operation->upstream);
+	member(json, "method", operation->method);
+	member(json, "url", url);
+	json_close_object(json);
+}
+
+static void write_shown(struct json_writer *json, const struct telling *telling)
+{
+	static const char *const names[] = {"class", "summary", "consequence", "reversible",
+					    "command"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		member_value(json, names[i], json_member(telling->shown, str_from(names[i])),
+			     telling->mem);
+}
+
+/* A body that no fields are declared for, as far as it can be shown: it could hold anything. */
+static void write_preview(struct json_writer *json, const struct telling *telling)
+{
+	const struct json_value *command = json_member(telling->shown, STR("command"));
+	struct str body = telling->find ? telling->find->request.body : STR("");
+	struct buf visible;
+
+	json_name(json, "body_preview");
+	if (!body.len || (command && command->type != JSON_NULL)) {
+		json_null(json);
+		return;
+	}
+	buf_init(&visible, 16 * PREVIEW_MAX);
+	approval_visible(str_of(body.at, body.len < PREVIEW_MAX ? body.len : PREVIEW_MAX),
+			 &visible);
+	if (body.len > PREVIEW_MAX)
+		buf_printf(&visible, "… (%zu bytes in all)", body.len);
+	json->out->is_spoiled |= visible.is_spoiled;
+	json_string(json, buf_str(&visible));
+	buf_fini(&visible);
+}
+
+static void write_asker(struct json_writer *json, const struct telling *telling)
+{
+	json_name(json, "asked");
+	json_open_object(json);
+	member(json, "by", telling->approval->asked_by);
+	member(json, "agent", telling->approval->asked_agent);
+	member(json, "account", telling->operation->account);
+	member_time(json, "at", telling->approval->asked_ms);
+	json_close_object(json);
+}
+
+static void write_fingerprint(struct json_writer *json, const struct hash *fingerprint)
+{
+	char text[2 * HASH_SIZE];
+
+	hex_write(fingerprint->bytes, HASH_SIZE, text);
+	json_name(json, "fingerprint");
+	json_string(json, str_of(text, sizeof(text)));
+}
+
+static void write_body(struct json_writer *json, struct telling *telling)
+{
+	const struct store_approval *approval = telling->approval;
+
+	telling->shown = read_kept(approval->shown, telling->mem);
+	member(json, "action", telling->operation->action);
+	json_name(json, "state");
+	json_text(json, approval_stand_name(approval->stand));
+	write_destination(json, telling);
+	write_shown(json, telling);
+	write_preview(json, telling);
+	write_fingerprint(json, &telling->operation->fingerprint);
+	write_asker(json, telling);
+	write_standing(json, approval);
+	write_answers(json, approval, telling->mem);
+}
+
+/* What the last one was that was carried out, and what is other now. */
+static void write_previous(struct json_writer *json, const struct telling *telling)
+{
+	const struct store_command *find = telling->find;
+	const struct json_value *then = read_kept(find->previous_shown, telling->mem);
+
+	json_name(json, "previous");
+	if (!then) {
+		json_null(json);
+		json_name(json, "changed");
+		json_null(json);
+		return;
+	}
+	json_open_object(json);
+	member_id(json, "operation", &find->previous);
+	member_time(json, "at", find->previous_ms);
+	member_value(json, "command", json_member(then, STR("command")), telling->mem);
+	json_close_object(json);
+	json_name(json, "changed");
+	difference_json(json, json_member(then, STR("command")),
+			json_member(telling->shown, STR("command")), telling->mem);
+}
+
+void approval_found_json(struct json_writer *json, const struct store_command *find,
+			 const struct settings *settings)
+{
+	struct telling telling = {
+		.operation = &find->operation,
+		.approval = &find->approval,
+		.find = find,
+		.settings = settings,
+		.mem = find->mem,
+	};
+
+	json_open_object(json);
+	json_name(json, "operation");
+	operation_found_json(json, find, settings, false);
+	write_body(json, &telling);
+	json_name(json, "alike");
+	json_integer(json, (int64_t)find->alike_count);
+	json_name(json, "alike_ids");
+	json_open_array(json);
+	for (size_t i = 0; i < find->alike_count; i++)
+		member_id(json, NULL, &find->alike[i]);
+	json_close_array(json);
+	write_previous(json, &telling);
+	json_close_object(json);
+}
+
+/* -- a page ------------------------------------------------------------------------ */
+
+static bool are_alike(const struct store_command *list, size_t i, size_t other)
+{
+	return i != other && list->approvals[i].stand == APPROVAL_WAITS &&
+	       list->approvals[other].stand == APPROVAL_WAITS &&
+	       hash_equal(&list->approvals[i].alike, &list->approvals[other].alike);
+}
+
+static void write_alike(struct json_writer *json, const struct store_command *list, size_t i)
+{
+	size_t count = 0;
+
+	json_name(json, "alike_ids");
+	json_open_array(json);
+	for (size_t other = 0; other < list->found_count; other++) {
+		if (!are_alike(list, i, other))
+			continue;
+		member_id(json, NULL, &list->found[other].id);
+		count++;
+	}
+	json_close_array(json);
+	json_name(json, "alike");
+	json_integer(json, (int64_t)count);
+}
+
+static void write_item(struct json_writer *json, const struct store_command *list, size_t i,
+		       const struct settings *settings)
+{
+	struct telling telling = {
+		.operation = &list->found[i],
+		.approval = &list->approvals[i],
+		.settings = settings,
+		.mem = list->mem,
+	};
+
+	json_open_object(json);
+	json_name(json, "operation");
+	operation_json(json, telling.operation, NULL, 0, false);
+	write_body(json, &telling);
+	write_alike(json, list, i);
+	json_close_object(json);
+}
+
+void approval_list_json(struct json_writer *json, const struct store_command *list,
+			const struct settings *settings)
+{
+	char cursor[OPERATION_ID_TEXT + 1];
+
+	json_open_object(json);
+	json_name(json, "approvals");
+	json_open_array(json);
+	for (size_t i = 0; i < list->found_count; i++)
+		write_item(json, list, i, settings);
+	json_close_array(json);
+	json_name(json, "next");
+	if (list->has_more) {
+		operation_id_write(&list->next_before, cursor);
+		json_string(json,
+			    arena_printf(list->mem, "%s%s", list->is_past ? "past-" : "", cursor));
+	} else {
+		json_null(json);
+	}
+	json_close_object(json);
+}

@@ -1,0 +1,51 @@
+/*
+ * The question to a person, as a request or its record gives it.
+ *
+ * It is put together when the operation is claimed, from the command as it was read; and once more
+ * where the declaration that asks has changed since: then from the request that is kept, under the
+ * declaration as it is now.
+ */
+#ifndef GATE_QUESTION_H
+#define GATE_QUESTION_H
+
+#include "config/settings.h"
+#include "core/fingerprint.h"
+#include "store/store.h"
+
+/* Who asks. */
+struct question_asker {
+	struct str account;
+	struct str agent;      /* or empty */
+	struct str credential; /* or empty */
+};
+
+/*
+ * Does the command need people, by its action? 0: *out is the question (needed 0: there is none),
+ * in `mem`; FAIL_MEMORY.
+ */
+int question_of(const struct action *action, const struct question_asker *asker,
+		const struct fingerprint_command *reading, const struct hash *fingerprint,
+		struct arena *mem, struct store_approval *out);
+
+/* What has become of the declaration that asked. */
+enum question_rule {
+	QUESTION_STANDS,  /* it is as it was, or nothing is asked any more: what was asked stays
+			     asked, and what was agreed to stays agreed to */
+	QUESTION_CHANGED, /* it is another one: people are asked anew */
+	QUESTION_GONE,	  /* its action is not declared: there is nothing to agree to */
+};
+enum question_rule question_rule_of(const struct settings *settings,
+				    const struct store_operation *operation,
+				    const struct store_approval *approval);
+
+enum { QUESTION_UNREADABLE = 1 };
+
+/*
+ * The question anew, under the declaration as it is now. 0: *out, for STORE_ASK_AGAIN;
+ * QUESTION_UNREADABLE: its command is none of the action any more; FAIL_MEMORY.
+ */
+int question_again(const struct settings *settings, const struct store_operation *operation,
+		   const struct store_request *request, const struct store_approval *approval,
+		   struct arena *mem, struct store_approval *out);
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * Approve: the operation is durable, and waits for people to agree to it.
+ *
+ * Nothing is sent before that; once they have, it is the dispatcher's to send, and its caller meets
+ * it as any other of the dispatcher's. Its caller gets 202 with the operation as the status
+ * resource shows it; or, where it wishes to wait, its end. Where people were faster than our look,
+ * we look at what there is by then, once.
+ */
+#include "gate/question.h"
+#include "gate/request.h"
+
+#include "base/err.h"
+
+int step_approve_ask(struct request *request, struct store_command *command)
+{
+	const struct question_asker asker = {
+		.account = request->account,
+		.credential = request->account,
+	};
+
+	int r;
+
+	if (!request->policy.action)
+		return 0;
+	r = question_of(request->policy.action, &asker, request->reading, &request->fingerprint,
+			&request->exchange->mem, &command->approval);
+	command->approval.is_told = request->generation->settings->notify.url.text.len != 0;
+	return r;
+}
+
+enum step step_approve_or_wait(struct request *request)
+{
+	request->outcome = OUTCOME_AWAITING_APPROVAL;
+	return step_wait_is_wished(request) ? STEP_WAIT : STEP_APPROVE;
+}
+
+static void found(struct store_command *command)
+{
+	flow_wake(command->owner);
+}
+
+enum step step_approve_start(struct request *request)
+{
+	request->command = (struct store_command){
+		.kind = STORE_FIND,
+		.mem = &request->exchange->mem,
+		.done = found,
+		.owner = request,
+		.by_id = true,
+		.operation = {.id = request->id, .account = request->account},
+	};
+	gate_ask(&request->worker->station, &request->command);
+	return FLOW_WAITS;
+}
+
+enum step step_approve_finish(struct request *request)
+{
+	const struct store_operation *operation = &request->command.operation;
+
+	if (request->command.result != 0)
+		return request_problem(request, PROBLEM_APPROVAL_PENDING, NULL);
+	if (operation->state != STATE_AWAITING_APPROVAL && !request->has_reported) {
+		request->has_reported = true;
+		return STEP_CLAIM;
+	}
+	return request_report(request, PROBLEM_APPROVAL_PENDING);
+}
