@@ -194,20 +194,16 @@ _counterfoil() {
 	_counterfoil_words
 	case ${words[0]-} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny key secret audit vault config help
-			--version --help"
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault config
+			help --version --help"
 		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
 	op) _counterfoil_op ;;
 	approve)
-		_counterfoil_reply "--data --config --admin --key-file --json --help --yes
-			--fingerprint --why"
+		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"
 		;;
-	deny)
-		_counterfoil_reply "--data --config --admin --key-file --json --help --fingerprint
-			--why"
-		;;
+	deny) _counterfoil_reply "--data --config --admin --json --help --fingerprint --why" ;;
 	key) _counterfoil_key ;;
 	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
