@@ -19,8 +19,9 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
-			--to-passphrase-file | --key-file | --agent | --role | --actions | --expires | --label)
+			--cursor | --vkey | --since | --fingerprint | --to-file | \
+			--to-credential | --to-passphrase-file | --key-file | --agent | --role | \
+			--actions | --expires | --label)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -46,7 +47,8 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | --label) ;;
+		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | \
+		--label) ;;
 	*) return 1 ;;
 	esac
 }
