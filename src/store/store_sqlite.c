@@ -533,10 +533,8 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		r = ledger_purge(ledger, command);
 		break;
 	case STORE_ROTATE:
-		r = ledger_rotate(ledger, command);
-		break;
 	case STORE_ERASE:
-		r = ledger_erase(ledger, command);
+		r = ledger_change_epoch(ledger, command);
 		break;
 	default:
 		unreachable("what changes nothing has been answered by engine_look");
