@@ -34,6 +34,7 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "store/protection.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +123,7 @@ int store_open_sqlite(const char *path, const struct store_options *options, con
 		return fail(FAIL_MEMORY);
 	}
 	options = options ? options : &none;
-	ledger->vault = options->vault;
+	ledger->vault = store_is_protected() ? options->vault : NULL;
 	r = take_directory(ledger, path, why, why_size);
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
@@ -468,74 +469,59 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
-static int engine_apply(struct engine *engine, struct store_command *command)
+static int carry_out(struct ledger *ledger, struct store_command *command)
 {
-	struct ledger *ledger = ledger_of(engine);
 	bool changes;
-	int r;
 
 	switch (command->kind) {
 	case STORE_CLAIM:
-		r = ledger_claim(ledger, command, false, &changes);
-		break;
+		return ledger_claim(ledger, command, false, &changes);
 	case STORE_SETTLE:
-		r = ledger_settle(ledger, command);
-		break;
+		return ledger_settle(ledger, command);
 	case STORE_MOVE:
-		r = ledger_move(ledger, command);
-		break;
+		return ledger_move(ledger, command);
 	case STORE_NOTE:
-		r = ledger_note(ledger, command);
-		break;
+		return ledger_note(ledger, command);
 	case STORE_TELL:
-		r = tell(ledger, command);
-		break;
+		return tell(ledger, command);
 	case STORE_KEEP:
-		r = ledger_keep(ledger, command);
-		break;
+		return ledger_keep(ledger, command);
 	case STORE_DROP:
-		r = ledger_drop(ledger, command);
-		break;
+		return ledger_drop(ledger, command);
 	case STORE_AMEND:
-		r = ledger_amend(ledger, command);
-		break;
+		return ledger_amend(ledger, command);
 	case STORE_TAKE:
-		r = ledger_take(ledger, command);
-		break;
+		return ledger_take(ledger, command);
 	case STORE_DUE:
-		r = ledger_due(ledger, command);
-		break;
+		return ledger_due(ledger, command);
 	case STORE_POSTPONE:
-		r = ledger_postpone(ledger, command);
-		break;
+		return ledger_postpone(ledger, command);
 	case STORE_RELEASE:
-		r = ledger_release(ledger, command);
-		break;
+		return ledger_release(ledger, command);
 	case STORE_APPROVE:
 	case STORE_DENY:
-		r = ledger_answer(ledger, command);
-		break;
+		return ledger_answer(ledger, command);
 	case STORE_ASK_AGAIN:
-		r = ledger_ask_again(ledger, command);
-		break;
+		return ledger_ask_again(ledger, command);
 	case STORE_LAPSE:
-		r = ledger_lapse(ledger, command);
-		break;
+		return ledger_lapse(ledger, command);
 	case STORE_NOTICED:
-		r = ledger_noticed(ledger, command);
-		break;
+		return ledger_noticed(ledger, command);
 	case STORE_PURGE:
-		r = ledger_purge(ledger, command);
-		break;
+		return ledger_purge(ledger, command);
 	case STORE_ROTATE:
-		r = ledger_rotate(ledger, command);
-		break;
+		return ledger_rotate(ledger, command);
 	case STORE_ERASE:
-		r = ledger_erase(ledger, command);
-		break;
+		return ledger_erase(ledger, command);
 	default:
 		unreachable("what changes nothing has been answered by engine_look");
 	}
+}
+
+static int engine_apply(struct engine *engine, struct store_command *command)
+{
+	int r = carry_out(ledger_of(engine), command);
+
 	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;
 	command->result = r; /* a full arena, or a limit, shows before the first change */
