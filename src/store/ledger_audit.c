@@ -23,8 +23,8 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
-#include "json/json.h"
 #include "store/protection.h"
+#include "json/json.h"
 
 enum { UNCUT = SIZE_MAX };
 
