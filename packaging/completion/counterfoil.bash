@@ -19,8 +19,8 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
-			--to-passphrase-file)
+			--cursor | --vkey | --since | --fingerprint | --to-file | \
+			--to-credential | --to-passphrase-file)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done

@@ -463,6 +463,20 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
+static int apply_to_question(struct ledger *ledger, struct store_command *command)
+{
+	switch (command->kind) {
+	case STORE_ASK_AGAIN:
+		return ledger_ask_again(ledger, command);
+	case STORE_LAPSE:
+		return ledger_lapse(ledger, command);
+	case STORE_NOTICED:
+		return ledger_noticed(ledger, command);
+	default:
+		return ledger_answer(ledger, command);
+	}
+}
+
 static int engine_apply(struct engine *engine, struct store_command *command)
 {
 	struct ledger *ledger = ledger_of(engine);
@@ -508,16 +522,10 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_APPROVE:
 	case STORE_DENY:
-		r = ledger_answer(ledger, command);
-		break;
 	case STORE_ASK_AGAIN:
-		r = ledger_ask_again(ledger, command);
-		break;
 	case STORE_LAPSE:
-		r = ledger_lapse(ledger, command);
-		break;
 	case STORE_NOTICED:
-		r = ledger_noticed(ledger, command);
+		r = apply_to_question(ledger, command);
 		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);
