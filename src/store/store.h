@@ -357,6 +357,12 @@ struct store_audit {
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
 
+/*
+ * Make the directory `path`, 0700, if it is not there; refuse one that others can write into. For
+ * whoever puts something there before the store does. 0; FAIL_CONFIG and `why`.
+ */
+int store_make_directory(const char *path, char *why, size_t why_size);
+
 /* What the embedded store works with. */
 struct store_options {
 	const struct store_audit *audit; /* copied; NULL: as if all of it were zero */

@@ -191,15 +191,20 @@ static int check_mode(const char *path, char *why, size_t why_size)
 	return FAIL_CONFIG;
 }
 
+int store_make_directory(const char *path, char *why, size_t why_size)
+{
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return refuse(why, why_size, path, errno);
+	return check_mode(path, why, why_size);
+}
+
 /* The directory, made if it is not there, and its lock. */
 static int take_directory(struct ledger *ledger, const char *path, char *why, size_t why_size)
 {
 	char name[4096], pid[24];
 	int len;
 
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return refuse(why, why_size, path, errno);
-	if (check_mode(path, why, why_size) != 0)
+	if (store_make_directory(path, why, why_size) != 0)
 		return FAIL_CONFIG;
 	if (snprintf(name, sizeof(name), "%s/lock", path) >= (int)sizeof(name))
 		return refuse(why, why_size, path, ENAMETOOLONG);
@@ -463,18 +468,13 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
-static int apply_to_question(struct ledger *ledger, struct store_command *command)
+/* What people are asked, and what they answered. */
+static int apply_question(struct ledger *ledger, struct store_command *command)
 {
-	switch (command->kind) {
-	case STORE_ASK_AGAIN:
+	if (command->kind == STORE_ASK_AGAIN)
 		return ledger_ask_again(ledger, command);
-	case STORE_LAPSE:
-		return ledger_lapse(ledger, command);
-	case STORE_NOTICED:
-		return ledger_noticed(ledger, command);
-	default:
-		return ledger_answer(ledger, command);
-	}
+	return command->kind == STORE_LAPSE ? ledger_lapse(ledger, command)
+					    : ledger_answer(ledger, command);
 }
 
 static int engine_apply(struct engine *engine, struct store_command *command)
@@ -524,8 +524,10 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 	case STORE_DENY:
 	case STORE_ASK_AGAIN:
 	case STORE_LAPSE:
+		r = apply_question(ledger, command);
+		break;
 	case STORE_NOTICED:
-		r = apply_to_question(ledger, command);
+		r = ledger_noticed(ledger, command);
 		break;
 	case STORE_PURGE:
 		r = ledger_purge(ledger, command);

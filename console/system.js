@@ -1,0 +1,157 @@
+/*
+ * How the gate is doing: an overview, locks and the queue, the audit log.
+ */
+import {h, replace, said, when, moment, state, badge, count, facts, emptyPlace, operationLink, field, stateName} from './dom.js';
+import {get, query} from './api.js';
+import {columnsOf, outcomeChart, legend} from './charts.js';
+import {operationTable} from './operations.js';
+import {waitingCount} from './approvals.js';
+
+const COLUMNS = 48;
+
+/* -- overview ------------------------------------------------------------------------- */
+
+function figure(n, label, href, tone) {
+	return h('a', {class: 'figure ' + tone, href}, h('b', null, n), h('span', null, label));
+}
+
+export const overview = {
+	title: 'Overview',
+	show(root, context) {
+		const alert = h('p', {class: 'alert', role: 'alert'});
+		const figures = h('div', {class: 'figures'}), chart = h('div'), recent = h('div');
+
+		replace(root, h('h1', null, 'Overview'), alert, figures, chart, recent);
+
+		async function drawChart() {
+			if (!context.session.all_accounts)
+				return;
+			const document = await get('/api/outcomes?hours=24', true);
+			const columns = columnsOf(document, COLUMNS);
+			replace(chart, h('section', {class: 'panel', 'aria-labelledby': 'chart-title'}, h('h2', {id: 'chart-title'}, 'How requests ended'),
+				outcomeChart(columns), legend(columns), h('p', {class: 'hint'}, 'The last 24 hours; counted since this gate started, ', when(document.since), '.')));
+		}
+
+		async function refresh() {
+			try {
+				const [waiting, doubtful, queued, newest] = await Promise.all([waitingCount(), get('/api/operations?state=unknown&limit=100', true),
+					get('/api/operations?state=queued&limit=100', true), get('/api/operations?limit=10', true)]);
+				replace(figures, figure(waiting, waiting === 1 ? 'question waits for a person' : 'questions wait for a person', '#/approvals', waiting ? 'ask' : 'still'),
+					figure(doubtful.operations.length, 'unknown', '#/unknown', doubtful.operations.length ? 'warn' : 'still'),
+					figure(queued.operations.length, 'queued', '#/operations?state=queued', 'still'));
+				await drawChart();
+				replace(recent, h('h2', null, 'Newest operations'), newest.operations.length ? operationTable(newest.operations, 'Newest operations') :
+					emptyPlace('None yet', 'The first write through the gate appears here.'));
+				alert.textContent = '';
+			} catch (problem) {
+				alert.textContent = problem.message;
+			}
+		}
+		refresh();
+		return {refresh};
+	},
+};
+
+/* -- locks, queue ----------------------------------------------------------------------- */
+
+function lockRow(lock) {
+	return h('tr', null, h('td', null, h('code', null, said(lock.name))), h('td', null, said(lock.account)),
+		h('td', null, lock.holder ? [operationLink(lock.holder.id), ' ', state(lock.holder.state)] : h('span', {class: 'quiet'}, 'free')),
+		h('td', null, lock.holder ? when(lock.holder.since) : ''), h('td', null, Number(lock.waiting) ? count(Number(lock.waiting), 'operation') : ''),
+		h('td', null, lock.version));
+}
+
+function lockTable(list) {
+	return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Locks'}, h('table', {class: 'list'},
+		h('thead', null, h('tr', null, ['Lock', 'Account', 'Held by', 'Since', 'Waiting', 'Version'].map((name) => h('th', {scope: 'col'}, name)))),
+		h('tbody', null, list.map(lockRow))));
+}
+
+export const locks = {
+	title: 'Locks and queue',
+	show(root) {
+		const alert = h('p', {class: 'alert', role: 'alert'});
+		const held = h('div'), queue = h('div');
+
+		replace(root, h('h1', null, 'Locks and queue'), alert, h('section', {'aria-labelledby': 'locks-title'}, h('h2', {id: 'locks-title'}, 'Locks'), held),
+			h('section', {'aria-labelledby': 'queue-title'}, h('h2', {id: 'queue-title'}, 'Queue'), queue));
+
+		async function refresh() {
+			try {
+				const [found, queued] = await Promise.all([get('/api/locks', true), get('/api/operations?state=queued&limit=50', true)]);
+				replace(held, found.locks.length ? lockTable(found.locks) : emptyPlace('No lock is held', 'Nobody waits for one either.'),
+					found.more ? h('p', {class: 'quiet'}, 'There are more than are shown.') : null);
+				replace(queue, queued.operations.length ? operationTable(queued.operations, 'Queue') : emptyPlace('The queue is empty', 'Everything has been sent.'));
+				alert.textContent = '';
+			} catch (problem) {
+				alert.textContent = problem.message;
+			}
+		}
+		refresh();
+		return {refresh};
+	},
+};
+
+/* -- audit log --------------------------------------------------------------------------- */
+
+const FILTERS = [['operation', 'Operation'], ['token', 'Token'], ['account', 'Account'], ['agent', 'Agent'], ['event', 'Event']];
+
+function verification(status) {
+	return h('section', {class: 'panel', 'aria-labelledby': 'verified-title'}, h('h2', {id: 'verified-title'}, 'The log itself'), facts([
+		['Entries', String(status.size)],
+		['Newest checkpoint', status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
+		['Name', said(status.origin)],
+		['Anchors', status.anchors?.length ? status.anchors.map((anchor) => h('div', null, said(anchor))) : 'none: who can write the data directory could cut the log short'],
+		['Its signature', status.checkpoint ? (status.checkpoint.signed ? badge('holds, by this gate’s key', 'good') : badge('does not hold', 'bad')) : null],
+	]), h('p', {class: 'hint'}, ['That every entry is as it was signed is for ', h('code', null, 'counterfoil audit verify'), ' to say: elsewhere, with a key that you kept.']));
+}
+
+function entryRow(entry) {
+	const move = entry.to ? [h('span', {class: 'quiet'}, `${stateName(entry.from ?? 'new')} → `), stateName(entry.to)] : '';
+
+	if (!entry.readable)
+		return h('tr', null, h('td', null, entry.seq), h('td', null, moment(entry.time)), h('td', {colspan: 5, class: 'quiet'}, `${entry.type}: no key here opens it`));
+	return h('tr', null, h('td', null, entry.seq), h('td', null, h('time', {datetime: entry.time, title: entry.time}, moment(entry.time))),
+		h('td', null, (entry.events ?? [entry.event ?? entry.type]).map((name) => [h('b', null, said(name)), ' '])),
+		h('td', null, entry.operation ? operationLink(entry.operation) : said(entry.subject ?? '')),
+		h('td', null, move), h('td', null, said([entry.by, entry.agent].filter(Boolean).join(' · '))),
+		h('td', {class: 'wide'}, said(entry.reason ?? entry.note ?? entry.why ?? entry.action ?? '')));
+}
+
+function entryTable(list) {
+	return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Entries'}, h('table', {class: 'list'},
+		h('thead', null, h('tr', null, ['No.', 'Time', 'Events', 'About', 'Move', 'By', 'Said'].map((name) => h('th', {scope: 'col', class: name === 'Said' ? 'wide' : null}, name)))),
+		h('tbody', null, list.map(entryRow))));
+}
+
+export const audit = {
+	title: 'Audit log',
+	power: 'audit',
+	show(root, context) {
+		const values = Object.fromEntries(context.search);
+		const alert = h('p', {class: 'alert', role: 'alert'});
+		const status = h('div'), list = h('div'), pager = h('div', {class: 'buttons pager'});
+		const form = h('form', {class: 'filters', role: 'search', 'aria-label': 'Audit log', onsubmit: (event) => {
+			event.preventDefault();
+			location.hash = query('#/audit', Object.fromEntries([...new FormData(event.target)].map(([n, v]) => [n, v.trim()])));
+		}}, FILTERS.map(([name, label]) => field(label, h('input', {name, value: values[name] ?? '', autocomplete: 'off', spellcheck: 'false'}))),
+			h('div', {class: 'buttons'}, h('button', {type: 'submit', class: 'primary'}, 'Search'), h('a', {class: 'button plain', href: '#/audit'}, 'Clear')));
+
+		replace(root, h('h1', null, 'Audit log'), alert, status, form, list, pager);
+
+		async function refresh(isRefresh = true) {
+			try {
+				const [state, page] = await Promise.all([get('/api/audit/status', isRefresh), get(query('/api/audit', {...values, limit: 50}), isRefresh)]);
+				replace(status, verification(state));
+				replace(list, page.entries.length ? entryTable(page.entries) : emptyPlace('None found', page.next !== null ? 'None among those looked at; older ones may match.' : 'What has just happened is published within seconds.'));
+				replace(pager, values.cursor ? h('button', {type: 'button', onclick: () => history.back()}, 'Newer') : null,
+					page.next !== null && page.next !== undefined ? h('a', {class: 'button', href: query('#/audit', {...values, cursor: page.next})}, 'Older') : null);
+				alert.textContent = '';
+			} catch (problem) {
+				alert.textContent = problem.message;
+			}
+		}
+		refresh(false);
+		return {refresh};
+	},
+};
