@@ -168,7 +168,7 @@ export function span(seconds) {
 export function ago(time) {
 	const seconds = (Date.now() - Date.parse(time)) / 1000;
 
-	if (!(seconds > -60))
+	if (seconds < -1)
 		return 'in ' + rough(-seconds);
 	return seconds < 10 ? 'just now' : rough(seconds) + ' ago';
 }
