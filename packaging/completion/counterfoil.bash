@@ -20,7 +20,7 @@ _counterfoil_words() {
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
 			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
-			--to-passphrase-file)
+			--to-passphrase-file | --key-file | --agent | --role | --actions | --expires | --label)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -33,7 +33,8 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --since | --to-file | --to-passphrase-file) _counterfoil_files ;;
+	--config | --since | --to-file | --to-passphrase-file | --key-file) _counterfoil_files ;;
+	--role) _counterfoil_reply "agent approver operator auditor" ;;
 	--data)
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -d -- "$current"))
@@ -45,13 +46,13 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --fingerprint | --to-credential) ;;
+		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | --label) ;;
 	*) return 1 ;;
 	esac
 }
 
 _counterfoil_op() {
-	local common="--data --config --admin --json --help"
+	local common="--data --config --admin --key-file --json --help"
 
 	case ${words[1]-} in
 	'')
@@ -141,19 +142,40 @@ _counterfoil_secret() {
 	case ${words[1]-} in
 	'')
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--data --config --admin --json --help"
+			_counterfoil_reply "--data --config --admin --key-file --json --help"
 		else
 			_counterfoil_reply "set list rm"
 		fi
 		;;
-	set | list | rm) _counterfoil_reply "--data --config --admin --json --help" ;;
+	set | list | rm) _counterfoil_reply "--data --config --admin --key-file --json --help" ;;
+	esac
+}
+
+_counterfoil_key() {
+	local common="--data --config --admin --key-file --json --help"
+
+	case ${words[1]-} in
+	'')
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "$common"
+		else
+			_counterfoil_reply "create list revoke"
+		fi
+		;;
+	create)
+		_counterfoil_reply "--account --agent --role --actions --expires --all-accounts
+			--label $common"
+		;;
+	list) _counterfoil_reply "$common" ;;
+	revoke) _counterfoil_reply "--why $common" ;;
 	esac
 }
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op approve deny secret audit vault config" ;;
+	'') _counterfoil_reply "serve sandbox op approve deny key secret audit vault config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
+	key) _counterfoil_reply "create list revoke" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;
@@ -170,8 +192,8 @@ _counterfoil() {
 	_counterfoil_words
 	case ${words[0]-} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny secret audit vault config help
-			--version --help"
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault config
+			help --version --help"
 		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
@@ -180,6 +202,7 @@ _counterfoil() {
 		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"
 		;;
 	deny) _counterfoil_reply "--data --config --admin --json --help --fingerprint --why" ;;
+	key) _counterfoil_key ;;
 	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
 	vault) _counterfoil_vault ;;

@@ -77,7 +77,13 @@ const struct api_endpoint *api_endpoint_find(struct str method, struct str path,
 bool api_identify(const struct admin *admin, struct exchange *exchange, struct caller *out_caller,
 		  const char **out_detail);
 
-/* The same of a credential's text: a bearer token, or what is typed at the console. */
+/* Does it show something that could have let it in? Then it failed, and is counted. */
+bool api_shows_credential(const struct exchange *exchange);
+
+/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
+void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
+
+/* api_identify() of a credential's text: a bearer token, or what is typed at the console. */
 bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
 		       struct caller *out_caller, const char **out_detail);
 
@@ -87,11 +93,6 @@ bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
 
 /* Whoever may read the data directory, or what the gate printed as it started. */
 extern const struct caller api_operator;
-/* Does it show something that could have let it in? Then it failed, and is counted. */
-bool api_shows_credential(const struct exchange *exchange);
-
-/* Somebody failed to authenticate: count it by address, tell of it, answer 401 or 429. */
-void api_refuse_caller(struct api_call *call, struct str why, const char *detail);
 
 /* -- for handlers ------------------------------------------------------------------ */
 
@@ -159,6 +160,11 @@ void api_list_approvals(struct api_call *call);
 void api_show_approval(struct api_call *call);
 void api_approve(struct api_call *call);
 void api_deny(struct api_call *call);
+
+void api_list_keys(struct api_call *call);
+void api_create_key(struct api_call *call);
+void api_revoke_key(struct api_call *call);
+
 void api_audit(struct api_call *call);
 void api_audit_status(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
@@ -166,8 +172,5 @@ void api_audit_erase(struct api_call *call);
 void api_list_secrets(struct api_call *call);
 void api_set_secret(struct api_call *call);
 void api_remove_secret(struct api_call *call);
-void api_list_keys(struct api_call *call);
-void api_create_key(struct api_call *call);
-void api_revoke_key(struct api_call *call);
 
 #endif

@@ -31,6 +31,11 @@ static bool is_admin_token(const struct admin *admin, struct str text)
 	       sodium_memcmp(text.at, admin->token, ADMIN_TOKEN_TEXT) == 0;
 }
 
+bool api_shows_credential(const struct exchange *exchange)
+{
+	return bearer_of(exchange).len != 0;
+}
+
 const struct caller api_operator = {
 	.account = {"", 0},
 	.agent = {"admin-token", 11},
@@ -38,11 +43,6 @@ const struct caller api_operator = {
 	.role = ROLE_OPERATOR,
 	.has_all_accounts = true,
 };
-
-bool api_shows_credential(const struct exchange *exchange)
-{
-	return bearer_of(exchange).len != 0;
-}
 
 bool api_identify_text(const struct admin *admin, struct exchange *exchange, struct str text,
 		       struct caller *out_caller, const char **out_detail)
@@ -53,8 +53,8 @@ bool api_identify_text(const struct admin *admin, struct exchange *exchange, str
 		*out_caller = api_operator;
 		return true;
 	}
-	if (callers_find(gate->callers, text, env_wall_ms(gate->env), &exchange->mem,
-			 out_caller) == 0)
+	if (callers_find(gate->callers, text, env_wall_ms(gate->env), &exchange->mem, out_caller) ==
+	    0)
 		return true;
 	*out_detail = "Send a key that is in force, or the token in the file admin-token of the "
 		      "data directory, as a bearer token.";
@@ -66,7 +66,7 @@ bool api_credential_holds(const struct admin *admin, struct exchange *exchange,
 {
 	const struct gate *gate = admin->gate;
 
-	if (!key_id_is_whole(signed_in->credential))
+	if (str_equal(signed_in->credential, api_operator.credential))
 		return session_caller_copy(&exchange->mem, signed_in, out_caller);
 	return callers_find_id(gate->callers, signed_in->credential, env_wall_ms(gate->env),
 			       &exchange->mem, out_caller) == 0;

@@ -181,7 +181,7 @@ void api_sign_in(struct api_call *call)
 		api_problem(call, PROBLEM_UNAUTHENTICATED,
 			    "This link has been used, or is too old. Sign in with a key.");
 	else if (!api_identify_text(call->admin, call->exchange, key, &caller, &detail))
-		api_problem(call, PROBLEM_UNAUTHENTICATED, detail);
+		api_refuse_caller(call, STR("not let in at the console"), detail);
 	else if (!role_may(caller.role, POWER_LOOK))
 		api_problem(call, PROBLEM_FORBIDDEN,
 			    "This key is an agent's; the console is for people.");

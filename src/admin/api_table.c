@@ -42,7 +42,7 @@ static const struct api_endpoint endpoints[] = {
 	{
 		.method = "GET",
 		.path = "/api/openapi.json",
-		.is_open = true,
+		.power = POWER_LOOK,
 		.handler = api_description,
 		.summary = "this API as OpenAPI 3.1",
 	},

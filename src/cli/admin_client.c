@@ -15,7 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPTION_DATA, OPTION_CONFIG, OPTION_ADMIN, OPTION_JSON };
+enum { OPTION_DATA, OPTION_CONFIG, OPTION_ADMIN, OPTION_KEY_FILE, OPTION_JSON };
+
+#define KEY_VARIABLE "COUNTERFOIL_KEY"
 
 static const char default_data[] = "./counterfoil-data";
 
@@ -118,23 +120,9 @@ static bool is_visible(struct str text)
 	return text.len > 0;
 }
 
-static int read_token(struct admin_client *client, const char *data)
+/* What the credential came in, a whole line or not. */
+static int take_token(struct admin_client *client, struct str text)
 {
-	struct str text = {0};
-	int r;
-
-	client->token_file = arena_printf(&client->mem, "%s/admin-token", data);
-	if (!client->token_file.at)
-		return EXIT_NOT_SO;
-	r = read_private(client->token_file.at, &client->mem, &text);
-	if (r == ENOENT) {
-		command_message("there is no %s, which the gate makes when it starts; name its "
-				"data directory with --data DIR or --config FILE",
-				client->token_file.at);
-		return EXIT_NOT_SO;
-	}
-	if (r != EXIT_DONE)
-		return r;
 	while (text.len && strchr("\r\n", text.at[text.len - 1]))
 		text.len--;
 	if (!is_visible(text)) {
@@ -143,6 +131,39 @@ static int read_token(struct admin_client *client, const char *data)
 	}
 	client->token = text;
 	return EXIT_DONE;
+}
+
+static int read_token_file(struct admin_client *client, const char *otherwise)
+{
+	struct str text = {0};
+	int r = read_private(client->token_file.at, &client->mem, &text);
+
+	if (r == ENOENT) {
+		command_message("there is no %s%s", client->token_file.at, otherwise);
+		return EXIT_NOT_SO;
+	}
+	return r == EXIT_DONE ? take_token(client, text) : r;
+}
+
+/* A key that was named, or is in the environment; else the gate's own file. */
+static int read_token(struct admin_client *client, const char *key_file, const char *data)
+{
+	const char *key = getenv(KEY_VARIABLE);
+
+	if (key_file) {
+		client->token_file = str_from(key_file);
+		return read_token_file(client, "; --key-file names the file of a key");
+	}
+	if (key && key[0]) {
+		client->token_file = STR(KEY_VARIABLE);
+		return take_token(client, str_from(key));
+	}
+	client->token_file = arena_printf(&client->mem, "%s/admin-token", data);
+	if (!client->token_file.at)
+		return EXIT_NOT_SO;
+	return read_token_file(client, ", which the gate makes when it starts; name its data "
+				       "directory with --data DIR or --config FILE, or a key of "
+				       "yours with --key-file FILE");
 }
 
 /* Where the gate's own file says that its admin listener is. */
@@ -230,7 +251,7 @@ int admin_client_open(struct admin_client *client, const struct command_call *ca
 	if (r == EXIT_DONE)
 		r = check_url(client, call->command);
 	if (r == EXIT_DONE)
-		r = read_token(client, data.at);
+		r = read_token(client, option(call, OPTION_KEY_FILE), data.at);
 	if (r != EXIT_DONE)
 		return r;
 	client->easy = curl_easy_init();
@@ -330,7 +351,7 @@ static int refused(const struct admin_client *client)
 {
 	struct json_value *detail = client->json ? json_member(client->json, STR("detail")) : NULL;
 
-	if (client->status == 401 || client->status == 403)
+	if (client->status == 401)
 		command_message("the gate at %s does not accept the token in %s", client->url.at,
 				client->token_file.at);
 	else if (detail && detail->type == JSON_STRING)

@@ -4,7 +4,7 @@
  * A gate writes two files into its data directory, both for its own user alone:
  *
  *   gate.json     {"pid", "listen", "admin"}: where it is
- *   admin-token   what to show it as a bearer token
+ *   admin-token   what to show it as a bearer token; who has a key of their own shows that
  *
  * A command finds the gate by its data directory (or a configuration that names it), or is
  * told where its admin listener is. Whatever goes wrong is said on stderr here; the caller
@@ -36,10 +36,13 @@ enum {
 	{"--data", "DIR", "the gate's data directory (default ./counterfoil-data)"},               \
 		{"--config", "FILE", "the gate's configuration, which names that directory"},      \
 		{"--admin", "URL", "its admin listener, where DIR does not tell"},                 \
+		{"--key-file", "FILE",                                                             \
+		 "a key of yours, in place of DIR's admin-token (or put it\n"                      \
+		 "into COUNTERFOIL_KEY)"},                                                         \
 	{                                                                                          \
 		"--json", NULL, "print the gate's answer as JSON"                                  \
 	}
-enum { ADMIN_OPTION_COUNT = 4 };
+enum { ADMIN_OPTION_COUNT = 5 };
 
 struct admin_client {
 	struct str url;	       /* scheme://host:port, no slash at the end */

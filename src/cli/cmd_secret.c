@@ -96,10 +96,10 @@ static bool ask_terminal(const char *name, struct buf *out)
 	silent = before;
 	silent.c_lflag &= ~(tcflag_t)ECHO;
 	silent.c_lflag |= ECHONL;
+	hold_signals(true, &signals);
+	tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent); /* first: what is typed from then on counts */
 	fprintf(stderr, "Secret %s (not shown): ", name);
 	fflush(stderr);
-	hold_signals(true, &signals);
-	tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent);
 	is_read = read_input(out, true);
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 	hold_signals(false, &signals);

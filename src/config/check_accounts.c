@@ -11,6 +11,7 @@
 
 static const char *const ways[] = {
 	[SETTINGS_ACCOUNTS_CREDENTIAL] = "credential",
+	[SETTINGS_ACCOUNTS_KEY] = "key",
 	[SETTINGS_ACCOUNTS_JWT] = "jwt",
 	[SETTINGS_ACCOUNTS_HEADER] = "header",
 };

@@ -108,8 +108,8 @@ struct settings_upstream {
 	struct str downstream_key;  /* the header in which it honours one; or empty */
 	int64_t downstream_key_ms;  /* how long it remembers one */
 	struct settings_credential credential;
-	struct str auth_check;	    /* the path of its own for auth.check; empty: auth.check.get;
-				       "none": it is not asked */
+	struct str auth_check; /* the path of its own for auth.check; empty: auth.check.get;
+				  "none": it is not asked */
 };
 
 /* An address or a range of them. */

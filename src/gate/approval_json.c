@@ -66,15 +66,20 @@ const char *approval_stand_name(enum approval_stand stand)
 	return NULL;
 }
 
-/* Text that the store has kept as JSON; NULL: it is none, or there is no memory. */
-static const struct json_value *read_kept(struct str text, struct arena *mem)
+/*
+ * Text that the store has kept as JSON. NULL: it is none; or there is no memory, and then nothing
+ * is told at all, rather than a question with parts of it left out.
+ */
+static const struct json_value *read_kept(struct json_writer *json, struct str text,
+					  struct arena *mem)
 {
 	struct json_value *value;
 	struct json_error unused;
+	int r = text.len ? json_read(text, &json_limits_default, mem, &value, &unused)
+			 : JSON_REFUSED;
 
-	if (!text.len || json_read(text, &json_limits_default, mem, &value, &unused) != 0)
-		return NULL;
-	return value;
+	json->out->is_spoiled |= r < 0;
+	return r == 0 ? value : NULL;
 }
 
 static void write_value(struct json_writer *json, const struct json_value *value, struct arena *mem)
@@ -116,7 +121,7 @@ static void write_answer(struct json_writer *json, const struct json_value *answ
 static void write_answers(struct json_writer *json, const struct store_approval *approval,
 			  struct arena *mem)
 {
-	const struct json_value *answers = read_kept(approval->answers, mem);
+	const struct json_value *answers = read_kept(json, approval->answers, mem);
 
 	json_name(json, "answers");
 	json_open_array(json);
@@ -139,7 +144,7 @@ static void write_standing(struct json_writer *json, const struct store_approval
 void approval_member_json(struct json_writer *json, const struct store_approval *approval,
 			  bool is_for_caller, struct arena *mem)
 {
-	const struct json_value *shown = read_kept(approval->shown, mem);
+	const struct json_value *shown = read_kept(json, approval->shown, mem);
 
 	json_name(json, "approval");
 	if (!approval->needed) {
@@ -239,7 +244,7 @@ static void write_body(struct json_writer *json, struct telling *telling)
 {
 	const struct store_approval *approval = telling->approval;
 
-	telling->shown = read_kept(approval->shown, telling->mem);
+	telling->shown = read_kept(json, approval->shown, telling->mem);
 	member(json, "action", telling->operation->action);
 	json_name(json, "state");
 	json_text(json, approval_stand_name(approval->stand));
@@ -256,7 +261,7 @@ static void write_body(struct json_writer *json, struct telling *telling)
 static void write_previous(struct json_writer *json, const struct telling *telling)
 {
 	const struct store_command *find = telling->find;
-	const struct json_value *then = read_kept(find->previous_shown, telling->mem);
+	const struct json_value *then = read_kept(json, find->previous_shown, telling->mem);
 
 	json_name(json, "previous");
 	if (!then) {

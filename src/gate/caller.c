@@ -3,7 +3,7 @@
  *
  * credential: whatever the Authorization header says is an account of its own, and nobody is turned
  * away. key: the gate's own keys, in Counterfoil-Key, or as a bearer token; the former leaves the
- * Authorization header to the service behind.
+ * Authorization header to the service behind. jwt and header: caller_jwt.c, caller_header.c.
  *
  * A good key is let in whatever its address has done before: who guesses from the same address as
  * an honest agent must not be able to lock it out, and a random key of 32 bytes is not guessed.
@@ -11,6 +11,7 @@
 #include "gate/caller.h"
 
 #include "gate/account.h"
+#include "gate/caller_jwt.h"
 #include "gate/headers.h"
 
 #include "auth/callers.h"
@@ -132,8 +133,9 @@ enum problem caller_identify(struct worker *worker, struct exchange *exchange,
 	case SETTINGS_ACCOUNTS_KEY:
 		return by_key(worker, exchange, out_caller, out_refusal);
 	case SETTINGS_ACCOUNTS_JWT:
+		return caller_by_token(worker, exchange, out_caller, out_refusal);
 	case SETTINGS_ACCOUNTS_HEADER:
-		break;
+		return caller_by_headers(worker, exchange, out_caller, out_refusal);
 	}
 	unreachable("the settings have no other way to tell an account");
 }

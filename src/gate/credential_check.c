@@ -6,7 +6,7 @@
  */
 #include "gate/credential_check.h"
 
-#include "gate/headers.h"
+#include "gate/caller.h"
 
 enum { LINES_MAX = 256 * 1024 };
 
@@ -111,11 +111,24 @@ static const struct call_events call_events = {
 	.done = call_done,
 };
 
+/* The caller's Authorization, unless that is a key of the gate's own, which nobody else is shown.
+ */
+static struct str credential_of(const struct credential_check *check)
+{
+	const struct http_request *request = &check->exchange->request;
+	const struct http_field *field =
+		http_field_find(request->fields, request->field_count, STR("Authorization"));
+
+	if (!field || caller_is_own_credential(check->generation->settings, field))
+		return STR("");
+	return field->value;
+}
+
 void credential_check_start(struct credential_check *check)
 {
 	const struct settings *settings = check->generation->settings;
 	struct str path = settings_check_path(settings, check->upstream);
-	struct str credential = headers_value(&check->exchange->request, STR("Authorization"));
+	struct str credential = credential_of(check);
 
 	make_key(check, path, credential);
 	loop_task_init(&check->soon, end_soon);

@@ -14,13 +14,11 @@
 #include "base/err.h"
 #include "gate/credential.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 enum {
 	RELOAD_AGAIN_MS = 20,
@@ -37,7 +35,7 @@ static int explain(char *why, size_t why_size, int code, const char *text)
 	return code;
 }
 
-/* Keys before what they seal. What is wrong with the data directory itself, the store says. */
+/* Keys before what they seal. */
 static int open_vault(struct gate *gate, char *why, size_t why_size)
 {
 	const struct settings *settings = gate_settings(gate);
@@ -47,14 +45,8 @@ static int open_vault(struct gate *gate, char *why, size_t why_size)
 		return explain(why, why_size, FAIL_CONFIG,
 			       "the path of the data directory is too "
 			       "long");
-	if (mkdir(settings->data.at, 0700) != 0 && errno != EEXIST) {
-		snprintf(
-			why, why_size,
-			"%s cannot be used: %s; make the directory it is to be in, "
-			"let the user that runs counterfoil write there, or name another directory",
-			settings->data.at, strerror(errno));
+	if (store_make_directory(settings->data.at, why, why_size) != 0)
 		return FAIL_CONFIG;
-	}
 	return vault_open(folder, &settings->master_key, gate->env, &gate->vault, why, why_size);
 }
 
@@ -351,6 +343,7 @@ static void drain(struct gate *gate)
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		worker_drain(&gate->workers[i]);
 	background_drain(gate);
+	issuer_stop(gate->issuer);
 	loop_timer_init(&gate->drain_timer, look_if_drained);
 	loop_timer_start(&gate->control.loop, &gate->drain_timer, DRAIN_LOOK_MS);
 }

@@ -12,8 +12,8 @@
 #define GATE_GATE_H
 
 #include "auth/callers.h"
-#include "auth/limiter.h"
 #include "auth/jwks_file.h"
+#include "auth/limiter.h"
 #include "config/settings.h"
 #include "gate/metrics.h"
 #include "gate/waiting.h"
@@ -117,7 +117,7 @@ struct gate {
 	const struct env *env;
 	struct log *log;
 	struct store *store;
-	struct vault *vault; /* what the store seals with */
+	struct vault *vault;	 /* what the store seals with */
 	struct secrets *secrets; /* see secrets.h */
 	struct waiting_room waiting;
 	struct callers *callers; /* the keys that are in force; keys.h changes them */

@@ -6,7 +6,7 @@
  */
 #include "gate/headers.h"
 
-#include "gate/caller.h"
+#include "gate/caller_jwt.h"
 
 #include "core/text.h"
 #include "gate/credential.h"
@@ -106,8 +106,9 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 		const struct http_field *field = &request->fields[i];
 
 		if (!is_rewritten(field->name, asks_identity) &&
-		    !credential_replaces(upstream, field->name) &&
 		    !caller_is_own_credential(settings, field) &&
+		    !caller_is_false_header(settings, exchange, field->name) &&
+		    !credential_replaces(upstream, field->name) &&
 		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
 			http_write_field(out, field->name, field->value);
 	}

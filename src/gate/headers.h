@@ -10,9 +10,9 @@
 
 /*
  * The lines to send on: what the client sent, without what belongs to its own connection and
- * without a credential of the gate's own; with X-Forwarded-For, -Proto, -Host, Via and X-Request-Id
- * set; and without the client's own credential where the gate has one for `upstream`.
- * `asks_identity`: the answer will be
+ * without a key of the gate's own; with X-Forwarded-For, -Proto, -Host, Via and X-Request-Id set;
+ * and without the client's own credential where the gate has one for `upstream`. `asks_identity`:
+ * the answer will be
  * kept, so it must not come in a coding that a later client did not ask for.
  */
 void headers_to_upstream(const struct exchange *exchange, const struct settings *settings,

@@ -10,9 +10,7 @@
 #include "base/err.h"
 #include "json/json.h"
 
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum {
 	USES_EVERY_MS = 60 * 1000,
@@ -25,47 +23,16 @@ enum {
 
 /* -- at the start ------------------------------------------------------------------ */
 
-/* Somebody who waits for the store without a loop. */
-struct loading {
-	struct store_inbox inbox;
-	pthread_mutex_t lock;
-	pthread_cond_t came;
-	bool has_come;
-	struct store_command command;
-	struct arena mem;
-};
-
-static void wake_loading(struct store_inbox *inbox)
+static int ask_for(struct gate *gate, enum document_kind kind, struct arena *mem,
+		   struct store_command *command)
 {
-	struct loading *loading = inbox->owner;
-
-	pthread_mutex_lock(&loading->lock);
-	loading->has_come = true;
-	pthread_cond_signal(&loading->came);
-	pthread_mutex_unlock(&loading->lock);
-}
-
-static void loaded(struct store_command *command)
-{
-}
-
-static int ask_and_wait(struct gate *gate, struct loading *loading, enum document_kind kind)
-{
-	loading->has_come = false;
-	loading->command = (struct store_command){
+	*command = (struct store_command){
 		.kind = STORE_KEPT,
 		.document = {.kind = kind},
-		.mem = &loading->mem,
-		.home = &loading->inbox,
-		.done = loaded,
+		.mem = mem,
 	};
-	store_submit(gate->store, &loading->command);
-	pthread_mutex_lock(&loading->lock);
-	while (!loading->has_come)
-		pthread_cond_wait(&loading->came, &loading->lock);
-	pthread_mutex_unlock(&loading->lock);
-	store_deliver(&loading->inbox);
-	return loading->command.result;
+	gate_ask_now(gate->store, command);
+	return command->result;
 }
 
 static int take_document(struct gate *gate, const struct store_document *document,
@@ -77,19 +44,20 @@ static int take_document(struct gate *gate, const struct store_document *documen
 	return r == 0 ? callers_put(gate->callers, &record) : r;
 }
 
-static int load_keys(struct gate *gate, struct loading *loading, char *why, size_t why_size)
+static int load_keys(struct gate *gate, struct arena *mem, char *why, size_t why_size)
 {
-	int r = ask_and_wait(gate, loading, DOCUMENT_KEY);
+	struct store_command command;
+	int r = ask_for(gate, DOCUMENT_KEY, mem, &command);
 
 	if (r != 0) {
 		snprintf(why, why_size, "the keys could not be read from the store: %s",
 			 fail_text(r));
 		return r;
 	}
-	for (size_t i = 0; i < loading->command.document_count; i++) {
-		const struct store_document *document = &loading->command.documents[i];
+	for (size_t i = 0; i < command.document_count; i++) {
+		const struct store_document *document = &command.documents[i];
 
-		r = take_document(gate, document, &loading->mem);
+		r = take_document(gate, document, mem);
 		if (r == 0)
 			continue;
 		snprintf(why, why_size, "the key %.*s in the store cannot be read: %s",
@@ -118,31 +86,28 @@ static void take_uses(struct gate *gate, struct str text, struct arena *mem)
 }
 
 /* When they were used last is a courtesy: without it the gate serves all the same. */
-static void load_uses(struct gate *gate, struct loading *loading)
+static void load_uses(struct gate *gate, struct arena *mem)
 {
-	if (ask_and_wait(gate, loading, DOCUMENT_SETTING) != 0)
+	struct store_command command;
+
+	if (ask_for(gate, DOCUMENT_SETTING, mem, &command) != 0)
 		return;
-	for (size_t i = 0; i < loading->command.document_count; i++) {
-		if (str_equal(loading->command.documents[i].name, STR(USES_DOCUMENT)))
-			take_uses(gate, loading->command.documents[i].value, &loading->mem);
+	for (size_t i = 0; i < command.document_count; i++) {
+		if (str_equal(command.documents[i].name, STR(USES_DOCUMENT)))
+			take_uses(gate, command.documents[i].value, mem);
 	}
 }
 
 int keys_load(struct gate *gate, char *why, size_t why_size)
 {
-	struct loading loading = {.inbox = {.wake = wake_loading}};
+	struct arena mem;
 	int r;
 
-	loading.inbox.owner = &loading;
-	pthread_mutex_init(&loading.lock, NULL);
-	pthread_cond_init(&loading.came, NULL);
-	arena_init(&loading.mem, LOAD_MEMORY);
-	r = load_keys(gate, &loading, why, why_size);
+	arena_init(&mem, LOAD_MEMORY);
+	r = load_keys(gate, &mem, why, why_size);
 	if (r == 0)
-		load_uses(gate, &loading);
-	arena_fini(&loading.mem);
-	pthread_cond_destroy(&loading.came);
-	pthread_mutex_destroy(&loading.lock);
+		load_uses(gate, &mem);
+	arena_fini(&mem);
 	return r;
 }
 

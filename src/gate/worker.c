@@ -3,6 +3,7 @@
  * that can ask the store. Here it is chosen which way a request goes.
  */
 #include "gate/account.h"
+#include "gate/caller_jwt.h"
 #include "gate/credential_check.h"
 #include "gate/flow.h"
 #include "gate/gate.h"
@@ -78,9 +79,8 @@ static bool is_protected(const struct settings *settings, const struct action *a
 			     str_equal(request->method, STR("DELETE")));
 }
 
-static void begin(struct service *service, struct exchange *exchange)
+static void serve(struct worker *worker, struct exchange *exchange)
 {
-	struct worker *worker = list_entry(service, struct worker, service);
 	const struct settings *settings = worker->generation->settings;
 	const struct http_request *request = &exchange->request;
 	const struct action *action;
@@ -97,6 +97,14 @@ static void begin(struct service *service, struct exchange *exchange)
 		flow_begin(worker, exchange, action);
 	else
 		pass_begin(worker, exchange, action);
+}
+
+static void begin(struct service *service, struct exchange *exchange)
+{
+	struct worker *worker = list_entry(service, struct worker, service);
+
+	if (!caller_waits_for_keys(worker, exchange, serve))
+		serve(worker, exchange);
 }
 
 static void refuse(struct service *service, const struct http_refusal *refusal, struct buf *headers,

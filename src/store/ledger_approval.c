@@ -472,8 +472,16 @@ int ledger_find_approval(struct ledger *ledger, struct store_command *command,
 }
 
 /* One more of the page. */
-static int add_found(struct ledger *ledger, struct store_command *command, int64_t op)
+/* What a page has taken so far. */
+struct page {
+	size_t scanned; /* looked at */
+	size_t shown;	/* bytes; whoever asks with large commands hides nobody else's */
+};
+
+static int add_found(struct ledger *ledger, struct store_command *command, int64_t op,
+		     struct page *page)
 {
+	struct store_approval *approval = &command->approvals[command->found_count];
 	struct store_operation *record;
 	struct hash unused;
 	int r = ledger_read(ledger, op, command->mem, &record);
@@ -481,18 +489,24 @@ static int add_found(struct ledger *ledger, struct store_command *command, int64
 	if (r == 0)
 		r = ledger_count_attempts(ledger, record);
 	if (r == 0)
-		r = ledger_read_approval(ledger, op, command->mem, true,
-					 &command->approvals[command->found_count], &unused);
+		r = ledger_read_approval(ledger, op, command->mem, true, approval, &unused);
 	if (r == STORE_ABSENT)
 		return 0;
 	if (r == 0)
 		command->found[command->found_count++] = *record;
+	page->shown += approval->shown.len;
 	return r;
 }
 
-/* Fill the page from one of its two parts, behind `before`. *scanned counts what is looked at. */
+static bool is_over(const struct store_command *command, const struct page *page)
+{
+	return command->found_count == command->limit || page->scanned == STORE_SCAN_MAX ||
+	       page->shown >= STORE_SHOWN_MAX;
+}
+
+/* Fill the page from one of its two parts, behind `before`. */
 static int fill_page(struct ledger *ledger, struct store_command *command, int64_t before,
-		     size_t *scanned)
+		     struct page *page)
 {
 	sqlite3_stmt *list = ledger_statement(ledger, command->is_past ? SQL_APPROVALS_PAST
 								       : SQL_APPROVALS_WAITING);
@@ -507,14 +521,14 @@ static int fill_page(struct ledger *ledger, struct store_command *command, int64
 			!command->filter_account.len || str_equal(account, command->filter_account);
 
 		r = 0;
-		if (command->found_count == command->limit || *scanned == STORE_SCAN_MAX) {
+		if (is_over(command, page)) {
 			command->has_more = true;
 			break;
 		}
-		++*scanned;
+		page->scanned++;
 		id_make(op, 0, &command->next_before);
 		if (is_wanted)
-			r = add_found(ledger, command, op);
+			r = add_found(ledger, command, op, page);
 	}
 	sqlite3_reset(list);
 	return r;
@@ -523,7 +537,7 @@ static int fill_page(struct ledger *ledger, struct store_command *command, int64
 int ledger_approvals(struct ledger *ledger, struct store_command *command)
 {
 	int64_t before = id_op(&command->before);
-	size_t scanned = 0;
+	struct page page = {0};
 	int r;
 
 	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
@@ -535,11 +549,11 @@ int ledger_approvals(struct ledger *ledger, struct store_command *command)
 		arena_zalloc(command->mem, command->limit * sizeof(*command->approvals));
 	if (!command->found || !command->approvals)
 		return FAIL_MEMORY;
-	r = fill_page(ledger, command, before, &scanned);
+	r = fill_page(ledger, command, before, &page);
 	if (r != 0 || command->has_more || command->is_past ||
 	    command->filter_state == STATE_AWAITING_APPROVAL)
 		return r;
 	command->is_past = true;
 	command->next_before = (struct operation_id){0};
-	return fill_page(ledger, command, 0, &scanned);
+	return fill_page(ledger, command, 0, &page);
 }

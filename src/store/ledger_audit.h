@@ -62,9 +62,11 @@ struct ledger_audit {
 	size_t nonces_left;
 
 	/* Epochs. */
+	bool has_turned;	/* an epoch has ended since it was looked what is kept */
 	bool has_old_seed;	/* the key before may be there yet */
 	bool has_erased;	/* some data key may have to go */
 	bool has_prunes;	/* some entries may have to go… */
+	uint64_t prune_after;	/* …once this entry is published */
 	bool is_pruning;	/* …and those of this epoch do */
 	uint32_t pruning;	/* its number */
 	uint32_t kept_oldest;	/* an epoch that can be read… */

@@ -102,14 +102,23 @@ static int64_t sealing_due_ms(struct ledger *ledger)
 	return look.is_stopped ? STOPPED_MS : ROOM_MS;
 }
 
-/* Until what waits for the sealer, or for a time to come, is looked at; -1: nothing does. */
+/* Until something of epochs has come about, or is looked at again; -1: nothing will. */
 static int64_t epoch_due_ms(struct ledger *ledger)
 {
 	const struct ledger_audit *audit = &ledger->audit;
+	int64_t due_ms = ledger_epoch_due_ms(ledger);
+	struct sealer_look look;
 
-	if (audit->has_old_seed || audit->is_pruning)
-		return SOON_MS;
-	return audit->has_prunes ? PUBLISHED_MS : ledger_epoch_due_ms(ledger);
+	sealer_look(audit->sealer, &look);
+	if (audit->has_old_seed)
+		return look.sealed >= audit->now.first ? 0 : SOON_MS;
+	if (audit->is_pruning)
+		return sealer_has_pruned(audit->sealer) ? 0 : SOON_MS;
+	if (audit->has_prunes && look.sealed > audit->prune_after)
+		return 0;
+	if (audit->has_prunes && (due_ms < 0 || due_ms > PUBLISHED_MS))
+		return PUBLISHED_MS;
+	return due_ms;
 }
 
 int64_t ledger_audit_due_ms(struct ledger *ledger)

@@ -256,7 +256,7 @@ int ledger_rotate(struct ledger *ledger, struct store_command *command)
 	if (r == 0) {
 		command->log_epoch = next.number;
 		audit->now = next;
-		audit->has_old_seed = true;
+		audit->has_old_seed = audit->has_turned = true;
 	}
 	audit_keys_fini(&next.keys);
 	note_signer_fini(&next.signer);
@@ -298,16 +298,23 @@ int ledger_erase(struct ledger *ledger, struct store_command *command)
 			    "UPDATE audit_epoch SET erased = ?2, prune = ?3 WHERE epoch = ?1",
 			    epoch, (int64_t)audit->tip.frontier.size - 1, command->prunes);
 	audit->has_erased = true;
-	audit->has_prunes = audit->has_prunes || command->prunes;
+	if (command->prunes && !audit->has_prunes) {
+		audit->has_prunes = true;
+		audit->prune_after = audit->tip.frontier.size - 1;
+	}
 	return r;
 }
 
-/* The files of data keys that the log says are erased. */
+/* The files of data keys that the log says are erased, and when the next of them is. */
 void ledger_epoch_finish(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	int64_t found[3];
 
+	if (audit->has_turned) {
+		audit->has_turned = false;
+		(void)load_keep_due(ledger);
+	}
 	if (!audit->has_erased)
 		return;
 	while (look_up(ledger,
@@ -364,8 +371,12 @@ static void prune(struct ledger *ledger)
 		audit->pruning = (uint32_t)found[0];
 		sealer_prune(audit->sealer, (uint64_t)found[1], (uint64_t)found[2]);
 	} else if (r == 0) {
-		r = look_up(ledger, "SELECT 1, 0, 0 FROM audit_epoch WHERE prune = 1", 0, found);
+		r = look_up(ledger,
+			    "SELECT erased, 0, 0 FROM audit_epoch WHERE prune = 1"
+			    " ORDER BY erased LIMIT 1",
+			    0, found);
 		audit->has_prunes = r > 0;
+		audit->prune_after = r > 0 ? (uint64_t)found[0] : 0;
 	}
 }
 

@@ -327,6 +327,15 @@ static int add_found(struct store_command *command, const struct record *record)
 	return 0;
 }
 
+static size_t shown_so_far(const struct store_command *command)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < command->found_count; i++)
+		bytes += command->approvals[i].shown.len;
+	return bytes;
+}
+
 static int fill_page(const struct memory *memory, struct store_command *command,
 		     const struct operation_id *before)
 {
@@ -343,7 +352,8 @@ static int fill_page(const struct memory *memory, struct store_command *command,
 		     !str_equal(operation->account, command->filter_account)) ||
 		    (!from_newest && memcmp(operation->id.bytes, before->bytes, 8) >= 0))
 			continue;
-		if (command->found_count == command->limit) {
+		if (command->found_count == command->limit ||
+		    shown_so_far(command) >= STORE_SHOWN_MAX) {
 			command->has_more = true;
 			return 0;
 		}

@@ -54,6 +54,7 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
+	STORE_SHOWN_MAX = 1024 * 1024, /* bytes of `shown` that end a page of questions */
 	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
@@ -355,6 +356,12 @@ struct store_audit {
 	int64_t rotate_ms; /* an epoch ends by itself after so long; 0: never */
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };
+
+/*
+ * Make the directory `path`, 0700, if it is not there; refuse one that others can write into. For
+ * whoever puts something there before the store does. 0; FAIL_CONFIG and `why`.
+ */
+int store_make_directory(const char *path, char *why, size_t why_size);
 
 /* What the embedded store works with. */
 struct store_options {

@@ -191,15 +191,20 @@ static int check_mode(const char *path, char *why, size_t why_size)
 	return FAIL_CONFIG;
 }
 
+int store_make_directory(const char *path, char *why, size_t why_size)
+{
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return refuse(why, why_size, path, errno);
+	return check_mode(path, why, why_size);
+}
+
 /* The directory, made if it is not there, and its lock. */
 static int take_directory(struct ledger *ledger, const char *path, char *why, size_t why_size)
 {
 	char name[4096], pid[24];
 	int len;
 
-	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return refuse(why, why_size, path, errno);
-	if (check_mode(path, why, why_size) != 0)
+	if (store_make_directory(path, why, why_size) != 0)
 		return FAIL_CONFIG;
 	if (snprintf(name, sizeof(name), "%s/lock", path) >= (int)sizeof(name))
 		return refuse(why, why_size, path, ENAMETOOLONG);
@@ -463,6 +468,15 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
+/* What people are asked, and what they answered. */
+static int apply_question(struct ledger *ledger, struct store_command *command)
+{
+	if (command->kind == STORE_ASK_AGAIN)
+		return ledger_ask_again(ledger, command);
+	return command->kind == STORE_LAPSE ? ledger_lapse(ledger, command)
+					    : ledger_answer(ledger, command);
+}
+
 static int engine_apply(struct engine *engine, struct store_command *command)
 {
 	struct ledger *ledger = ledger_of(engine);
@@ -508,13 +522,9 @@ static int engine_apply(struct engine *engine, struct store_command *command)
 		break;
 	case STORE_APPROVE:
 	case STORE_DENY:
-		r = ledger_answer(ledger, command);
-		break;
 	case STORE_ASK_AGAIN:
-		r = ledger_ask_again(ledger, command);
-		break;
 	case STORE_LAPSE:
-		r = ledger_lapse(ledger, command);
+		r = apply_question(ledger, command);
 		break;
 	case STORE_NOTICED:
 		r = ledger_noticed(ledger, command);

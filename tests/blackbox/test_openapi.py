@@ -5,7 +5,7 @@ REFERENCE = re.compile(r'^#/components/(\w+)/(\w+)$')
 
 
 def described(gate):
-    response = gate.admin('/api/openapi.json')
+    response = gate.operator('/api/openapi.json')
     assert response.status == 200 and response.one('Content-Type') == 'application/json'
     return response.json()
 

@@ -121,8 +121,9 @@ def test_abort_leaves_no_core(told):
     assert_unheard_of(told)
 
 
-def test_stolen_directory_without_its_master_key_opens_nothing(told, tmp_path):
+def test_stolen_directory_without_its_master_key_opens_nothing(told, hold, tmp_path):
     # Shows that a copy of the directory without the master key starts no gate and shows no entry.
+    hold.release()
     told.terminate()
     assert told.wait_exit(40) == 0
     stolen = tmp_path / 'stolen'

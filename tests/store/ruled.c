@@ -78,6 +78,40 @@ struct store_command *ruled_outbox(struct store_command *claim)
 	return claim;
 }
 
+struct store_command *ruled_asking(struct store_command *claim, unsigned needed)
+{
+	claim->operation.action = STR("payments.create");
+	claim->operation.upstream = STR("default");
+	claim->request = (struct store_request){.method = STR("POST"),
+						.target = STR("/v1/payments"),
+						.body = STR("{\"amount\":1}"),
+						.has_body = true};
+	claim->approval = (struct store_approval){.needed = needed,
+						  .for_ms = RULED_OPEN_MS,
+						  .policy = ruled_hash('p', 'p'),
+						  .alike = ruled_hash('s', 's'),
+						  .shown = STR("{\"summary\":\"Pay\"}"),
+						  .asked_by = STR("key_agent"),
+						  .asked_agent = STR("bot"),
+						  .agent_hash = ruled_hash('k', 'k')};
+	return claim;
+}
+
+struct store_command *ruled_answering(struct world *world, enum store_kind kind,
+				      const struct store_operation *operation, const char *by)
+{
+	struct store_command *answer = world_command(world, kind);
+
+	answer->operation.id = operation->id;
+	answer->consent = (struct store_consent){.fingerprint = operation->fingerprint,
+						 .by = str_from(by),
+						 .agent = str_from(by),
+						 .account = STR("acme"),
+						 .role = ROLE_APPROVER,
+						 .why = STR("looks right")};
+	return answer;
+}
+
 struct store_operation ruled_done(struct world *world, struct store_command *claim)
 {
 	assert_int_equal(world_do(world, claim), 0);

@@ -8,7 +8,7 @@
 
 #include "world.h"
 
-enum { RULED_FOR_MS = 1000000 };
+enum { RULED_FOR_MS = 1000000, RULED_OPEN_MS = 60000 };
 
 struct hash ruled_hash(char kind, char letter);
 
@@ -22,6 +22,13 @@ struct store_command *ruled_budget(struct store_command *claim, char budget, int
 struct store_command *ruled_opens(struct store_command *claim, int64_t cents);
 /* Nothing but the dispatcher sends it; it keeps a request. */
 struct store_command *ruled_outbox(struct store_command *claim);
+
+/* So many people have to agree to it; it keeps a request. The credential "key_agent" of "bot" asks.
+ */
+struct store_command *ruled_asking(struct store_command *claim, unsigned needed);
+/* An answer of `by`, not yet submitted: STORE_APPROVE, STORE_DENY. */
+struct store_command *ruled_answering(struct world *world, enum store_kind kind,
+				      const struct store_operation *operation, const char *by);
 
 /* Submit it; it is done. */
 struct store_operation ruled_done(struct world *world, struct store_command *claim);

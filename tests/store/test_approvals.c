@@ -6,54 +6,17 @@
 
 #include <stdio.h>
 
-enum { OPEN_MS = 60000 };
-
 static const struct operation_id nobody;
-
-/* A claim that one person has to agree to. */
-static struct store_command *asking(struct store_command *claim, unsigned needed)
-{
-	claim->operation.action = STR("payments.create");
-	claim->operation.upstream = STR("default");
-	claim->request = (struct store_request){.method = STR("POST"),
-						.target = STR("/v1/payments"),
-						.body = STR("{\"amount\":1}"),
-						.has_body = true};
-	claim->approval = (struct store_approval){.needed = needed,
-						  .for_ms = OPEN_MS,
-						  .policy = ruled_hash('p', 'p'),
-						  .alike = ruled_hash('s', 's'),
-						  .shown = STR("{\"summary\":\"Pay\"}"),
-						  .asked_by = STR("key_agent"),
-						  .asked_agent = STR("bot"),
-						  .agent_hash = ruled_hash('k', 'k')};
-	return claim;
-}
-
-static struct store_command *answering(struct world *world, enum store_kind kind,
-				       const struct store_operation *operation, const char *by)
-{
-	struct store_command *answer = world_command(world, kind);
-
-	answer->operation.id = operation->id;
-	answer->consent = (struct store_consent){.fingerprint = operation->fingerprint,
-						 .by = str_from(by),
-						 .agent = str_from(by),
-						 .account = STR("acme"),
-						 .role = ROLE_APPROVER,
-						 .why = STR("looks right")};
-	return answer;
-}
 
 static int answered(struct world *world, enum store_kind kind,
 		    const struct store_operation *operation, const char *by)
 {
-	return world_do(world, answering(world, kind, operation, by));
+	return world_do(world, ruled_answering(world, kind, operation, by));
 }
 
 static struct store_operation asked(struct world *world, const char *token, unsigned needed)
 {
-	return ruled_done(world, asking(ruled_claim(world, token), needed));
+	return ruled_done(world, ruled_asking(ruled_claim(world, token), needed));
 }
 
 static struct store_command *lapsed(struct world *world)
@@ -74,16 +37,17 @@ static void assert_nothing_is_taken(struct world *world)
 static void is_sent_when_it_is_agreed_to(void **state)
 {
 	struct world *world = world_of(state);
-	struct store_command *claim = asking(ruled_claim(world, "t1"), 1), *answer, *find, *take;
+	struct store_command *claim = ruled_asking(ruled_claim(world, "t1"), 1), *answer, *find,
+			     *take;
 
 	ruled_done(world, claim);
 	assert_int_equal(claim->operation.state, STATE_AWAITING_APPROVAL);
 	assert_true(claim->operation.is_asked && claim->operation.is_dispatched);
 	assert_int_equal(claim->approval.stand, APPROVAL_WAITS);
-	assert_int_equal(claim->approval.expires_ms, world->now_ms + OPEN_MS);
+	assert_int_equal(claim->approval.expires_ms, world->now_ms + RULED_OPEN_MS);
 	assert_false(claim->makes_due);
 	assert_nothing_is_taken(world);
-	answer = answering(world, STORE_APPROVE, &claim->operation, "alice");
+	answer = ruled_answering(world, STORE_APPROVE, &claim->operation, "alice");
 	assert_int_equal(world_do(world, answer), 0);
 	assert_int_equal(answer->operation.state, STATE_QUEUED);
 	assert_int_equal(answer->approval.stand, APPROVAL_GIVEN);
@@ -106,13 +70,13 @@ static void retry_meets_the_question(void **state)
 {
 	struct world *world = world_of(state);
 	struct store_operation first = asked(world, "t1", 1);
-	struct store_command *retry = asking(ruled_claim(world, "t1"), 1);
+	struct store_command *retry = ruled_asking(ruled_claim(world, "t1"), 1);
 
 	assert_int_equal(world_do(world, retry), STORE_EXISTS);
 	assert_same_id(&retry->operation.id, &first.id);
 	assert_int_equal(retry->approval.stand, APPROVAL_WAITS);
 	assert_int_equal(answered(world, STORE_DENY, &first, "alice"), 0);
-	retry = asking(ruled_claim(world, "t1"), 1);
+	retry = ruled_asking(ruled_claim(world, "t1"), 1);
 	assert_int_equal(world_do(world, retry), STORE_EXISTS);
 	assert_int_equal(retry->operation.state, STATE_CANCELLED);
 	assert_int_equal(retry->approval.stand, APPROVAL_DENIED);
@@ -124,13 +88,13 @@ static void two_have_to_agree_and_no_one_twice(void **state)
 {
 	struct world *world = world_of(state);
 	struct store_operation operation = asked(world, "t1", 2);
-	struct store_command *answer = answering(world, STORE_APPROVE, &operation, "alice");
+	struct store_command *answer = ruled_answering(world, STORE_APPROVE, &operation, "alice");
 
 	assert_int_equal(world_do(world, answer), 0);
 	assert_int_equal(answer->operation.state, STATE_AWAITING_APPROVAL);
 	assert_int_equal(answer->approval.given, 1);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), STORE_AGAIN);
-	answer = answering(world, STORE_APPROVE, &operation, "key_2");
+	answer = ruled_answering(world, STORE_APPROVE, &operation, "key_2");
 	answer->consent.agent = STR("alice"); /* another key of hers */
 	assert_int_equal(world_do(world, answer), STORE_AGAIN);
 	assert_nothing_is_taken(world);
@@ -142,10 +106,11 @@ static void requester_does_not_agree_to_itself(void **state)
 {
 	struct world *world = world_of(state);
 	struct store_operation operation = asked(world, "t1", 1);
-	struct store_command *answer = answering(world, STORE_APPROVE, &operation, "key_agent");
+	struct store_command *answer =
+		ruled_answering(world, STORE_APPROVE, &operation, "key_agent");
 
 	assert_int_equal(world_do(world, answer), STORE_OWN);
-	answer = answering(world, STORE_APPROVE, &operation, "key_other");
+	answer = ruled_answering(world, STORE_APPROVE, &operation, "key_other");
 	answer->consent.agent = STR("bot");
 	assert_int_equal(world_do(world, answer), STORE_OWN);
 	assert_int_equal(answer->operation.state, STATE_AWAITING_APPROVAL);
@@ -156,11 +121,11 @@ static void what_is_agreed_to_is_this_very_command(void **state)
 {
 	struct world *world = world_of(state);
 	struct store_operation operation = asked(world, "t1", 1);
-	struct store_command *answer = answering(world, STORE_APPROVE, &operation, "alice");
+	struct store_command *answer = ruled_answering(world, STORE_APPROVE, &operation, "alice");
 
 	answer->consent.fingerprint.bytes[0] ^= 1;
 	assert_int_equal(world_do(world, answer), STORE_OTHER);
-	answer = answering(world, STORE_DENY, &operation, "alice");
+	answer = ruled_answering(world, STORE_DENY, &operation, "alice");
 	answer->consent.fingerprint.bytes[31] ^= 1;
 	assert_int_equal(world_do(world, answer), STORE_OTHER);
 	assert_nothing_is_taken(world);
@@ -183,7 +148,8 @@ static void one_of_two_at_the_same_time(void **state)
 		operation = asked(world, token, 1);
 		world_hold(world);
 		for (int j = 0; j < 2; j++) {
-			answers[j] = answering(world, kinds[i][j], &operation, j ? "bob" : "alice");
+			answers[j] = ruled_answering(world, kinds[i][j], &operation,
+						     j ? "bob" : "alice");
 			world_submit(world, answers[j]);
 		}
 		world_release(world);
@@ -204,7 +170,8 @@ static void both_of_two_at_the_same_time(void **state)
 
 	world_hold(world);
 	for (int i = 0; i < 3; i++) {
-		answers[i] = answering(world, STORE_APPROVE, &operation, i == 1 ? "bob" : "alice");
+		answers[i] =
+			ruled_answering(world, STORE_APPROVE, &operation, i == 1 ? "bob" : "alice");
 		world_submit(world, answers[i]);
 	}
 	world_release(world);
@@ -222,10 +189,10 @@ static void late_answer_finds_it_over(void **state)
 	struct store_operation operation = asked(world, "t1", 1);
 	struct store_command *answer;
 
-	world->now_ms += OPEN_MS - 1;
+	world->now_ms += RULED_OPEN_MS - 1;
 	assert_int_equal(lapsed(world)->cancelled_count, 0);
 	world->now_ms += 1;
-	answer = answering(world, STORE_APPROVE, &operation, "alice");
+	answer = ruled_answering(world, STORE_APPROVE, &operation, "alice");
 	assert_int_equal(world_do(world, answer), STORE_LAPSED);
 	assert_int_equal(answer->operation.state, STATE_CANCELLED);
 	assert_int_equal(answer->approval.stand, APPROVAL_LAPSED);
@@ -243,8 +210,8 @@ static void nobody_answers(void **state)
 	world->now_ms += 10;
 	second = asked(world, "t2", 2);
 	assert_int_equal(answered(world, STORE_APPROVE, &second, "alice"), 0);
-	assert_int_equal(lapsed(world)->due_ms, world->now_ms + OPEN_MS - 10);
-	world->now_ms += OPEN_MS - 10;
+	assert_int_equal(lapsed(world)->due_ms, world->now_ms + RULED_OPEN_MS - 10);
+	world->now_ms += RULED_OPEN_MS - 10;
 	lapse = lapsed(world);
 	assert_int_equal(lapse->cancelled_count, 1);
 	assert_same_id(&lapse->cancelled[0], &first.id);
@@ -267,11 +234,11 @@ static void clock_that_is_set_back_opens_nothing_longer(void **state)
 	struct world *world = world_of(state);
 	struct store_operation operation = asked(world, "t1", 1);
 
-	set_clock_back(world, OPEN_MS);
+	set_clock_back(world, RULED_OPEN_MS);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), STORE_LAPSED);
 	asked(world, "t2", 1);
 	assert_int_equal(lapsed(world)->cancelled_count, 0);
-	set_clock_back(world, OPEN_MS);
+	set_clock_back(world, RULED_OPEN_MS);
 	assert_int_equal(lapsed(world)->cancelled_count, 1);
 	assert_nothing_is_taken(world);
 }
@@ -285,7 +252,7 @@ static void withdrawn_before_it_is_answered(void **state)
 	assert_int_equal(move->approval.stand, APPROVAL_WITHDRAWN);
 	assert_int_equal(ruled_found(world, &operation)->approval.stand, APPROVAL_WITHDRAWN);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), STORE_LOST);
-	world->now_ms += OPEN_MS;
+	world->now_ms += RULED_OPEN_MS;
 	assert_int_equal(lapsed(world)->cancelled_count, 0);
 	assert_nothing_is_taken(world);
 }
@@ -325,16 +292,17 @@ static void no_gives_back_what_it_had(void **state)
 	struct store_operation first;
 
 	ruled_open_budget(world, "p1", 'b', 100);
-	claim = ruled_budget(ruled_unique(asking(ruled_claim(world, "t1"), 1), 'u'), 'b', 70);
+	claim = ruled_budget(ruled_unique(ruled_asking(ruled_claim(world, "t1"), 1), 'u'), 'b', 70);
 	first = ruled_done(world, claim);
-	claim = ruled_unique(asking(ruled_claim(world, "t2"), 1), 'u');
+	claim = ruled_unique(ruled_asking(ruled_claim(world, "t2"), 1), 'u');
 	assert_int_equal(world_do(world, claim), STORE_REUSED);
 	assert_int_equal(claim->approval.stand, APPROVAL_WAITS);
-	claim = ruled_budget(asking(ruled_claim(world, "t3"), 1), 'b', 70);
+	claim = ruled_budget(ruled_asking(ruled_claim(world, "t3"), 1), 'b', 70);
 	assert_int_equal(world_do(world, claim), STORE_OVER_BUDGET);
 	assert_int_equal(answered(world, STORE_DENY, &first, "alice"), 0);
 	assert_int_equal(ruled_found(world, &first)->request.method.len, 0);
-	claim = ruled_budget(ruled_unique(asking(ruled_claim(world, "t4"), 1), 'u'), 'b', 100);
+	claim = ruled_budget(ruled_unique(ruled_asking(ruled_claim(world, "t4"), 1), 'u'), 'b',
+			     100);
 	ruled_done(world, claim);
 	assert_int_equal(claim->operation.state, STATE_AWAITING_APPROVAL);
 }
@@ -346,7 +314,7 @@ static void lock_is_for_who_is_agreed_to(void **state)
 	struct store_operation waits, holder;
 	struct store_command *take, *other;
 
-	waits = ruled_done(world, ruled_lock(asking(ruled_claim(world, "t1"), 1), 'x'));
+	waits = ruled_done(world, ruled_lock(ruled_asking(ruled_claim(world, "t1"), 1), 'x'));
 	holder = ruled_done(world, ruled_lock(ruled_claim(world, "t2"), 'x'));
 	assert_int_equal(answered(world, STORE_APPROVE, &waits, "alice"), 0);
 	assert_nothing_is_taken(world);
@@ -362,7 +330,8 @@ static void lock_is_for_who_is_agreed_to(void **state)
 static void version_that_moved_meanwhile(void **state)
 {
 	struct world *world = world_of(state);
-	struct store_command *claim = ruled_lock(asking(ruled_claim(world, "t1"), 1), 'x'), *take;
+	struct store_command *claim = ruled_lock(ruled_asking(ruled_claim(world, "t1"), 1), 'x'),
+			     *take;
 	struct store_operation waits = ruled_done(world, ruled_version(claim, 0)), holder;
 
 	holder = ruled_done(world, ruled_lock(ruled_claim(world, "t2"), 'x'));
@@ -387,22 +356,22 @@ static void first_use_asks_until_somebody_agreed(void **state)
 	struct store_operation first, second;
 	struct store_command *claim;
 
-	first = ruled_done(world, first_use(asking(ruled_claim(world, "t1"), 1)));
-	second = ruled_done(world, first_use(asking(ruled_claim(world, "t2"), 1)));
+	first = ruled_done(world, first_use(ruled_asking(ruled_claim(world, "t1"), 1)));
+	second = ruled_done(world, first_use(ruled_asking(ruled_claim(world, "t2"), 1)));
 	assert_int_equal(first.state, STATE_AWAITING_APPROVAL);
 	assert_int_equal(answered(world, STORE_DENY, &first, "alice"), 0);
-	claim = first_use(asking(ruled_claim(world, "t3"), 1));
+	claim = first_use(ruled_asking(ruled_claim(world, "t3"), 1));
 	assert_int_equal(ruled_done(world, claim).state, STATE_AWAITING_APPROVAL);
 	assert_int_equal(answered(world, STORE_APPROVE, &second, "alice"), 0);
-	claim = first_use(asking(ruled_claim(world, "t4"), 1));
+	claim = first_use(ruled_asking(ruled_claim(world, "t4"), 1));
 	ruled_done(world, claim);
 	assert_int_equal(claim->operation.state, STATE_RUNNING);
 	assert_false(claim->operation.is_asked || claim->operation.is_dispatched);
 	assert_int_equal(claim->approval.needed, 0);
-	claim = first_use(asking(ruled_claim(world, "t5"), 1));
+	claim = first_use(ruled_asking(ruled_claim(world, "t5"), 1));
 	claim->approval.agent_hash = ruled_hash('k', 'o'); /* another agent */
 	assert_int_equal(ruled_done(world, claim).state, STATE_AWAITING_APPROVAL);
-	claim = asking(ruled_claim(world, "t6"), 1); /* asked for another reason */
+	claim = ruled_asking(ruled_claim(world, "t6"), 1); /* asked for another reason */
 	assert_int_equal(ruled_done(world, claim).state, STATE_AWAITING_APPROVAL);
 }
 
@@ -414,7 +383,7 @@ static struct store_command *asking_again(struct world *world,
 	again->operation.id = operation->id;
 	again->operation.epoch = operation->epoch;
 	again->approval = (struct store_approval){.needed = needed,
-						  .for_ms = 2 * OPEN_MS,
+						  .for_ms = 2 * RULED_OPEN_MS,
 						  .policy = ruled_hash('p', 'q'),
 						  .shown = STR("{\"summary\":\"Pay more\"}")};
 	return again;
@@ -434,7 +403,7 @@ static void asked_again_all_answers_are_void(void **state)
 	assert_int_equal(again->approval.given, 0);
 	assert_str(again->approval.answers, "[]");
 	assert_str(again->approval.asked_by, "key_agent");
-	assert_int_equal(again->approval.expires_ms, world->now_ms + 2 * OPEN_MS);
+	assert_int_equal(again->approval.expires_ms, world->now_ms + 2 * RULED_OPEN_MS);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), 0);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "bob"), 0);
 	assert_int_equal(world_do(world, asking_again(world, &operation, 1)), 0); /* queued */
@@ -447,7 +416,7 @@ static void asked_again_all_answers_are_void(void **state)
 static void asked_again_when_it_was_taken(void **state)
 {
 	struct world *world = world_of(state);
-	struct store_command *claim = ruled_lock(asking(ruled_claim(world, "t1"), 1), 'x');
+	struct store_command *claim = ruled_lock(ruled_asking(ruled_claim(world, "t1"), 1), 'x');
 	struct store_operation operation = ruled_done(world, claim);
 	struct store_command *take, *again;
 
@@ -461,6 +430,35 @@ static void asked_again_when_it_was_taken(void **state)
 	assert_int_equal(world_do(world, again), 0);
 	assert_int_equal(again->operation.state, STATE_AWAITING_APPROVAL);
 	ruled_done(world, ruled_lock(ruled_claim(world, "t2"), 'x')); /* its lock is free */
+}
+
+/* An agent that asks with large commands hides nobody else's question. */
+static void a_page_ends_where_it_is_full(void **state)
+{
+	static char large[STORE_SHOWN_MAX / 2 + 64];
+	struct world *world = world_of(state);
+	struct store_command *claim, *page = world_command(world, STORE_APPROVALS);
+	char token[8];
+
+	memset(large, ' ', sizeof(large));
+	large[0] = '{';
+	large[sizeof(large) - 1] = '}';
+	for (int i = 0; i < 5; i++) {
+		snprintf(token, sizeof(token), "t%d", i);
+		claim = asking(ruled_claim(world, token), 1);
+		claim->approval.shown = str_of(large, sizeof(large));
+		ruled_done(world, claim);
+	}
+	for (size_t seen = 0; seen < 4; seen += 2) {
+		page->limit = 8;
+		assert_int_equal(world_do(world, page), 0);
+		assert_int_equal(page->found_count, 2);
+		assert_true(page->has_more);
+		page->before = page->next_before;
+	}
+	assert_int_equal(world_do(world, page), 0);
+	assert_int_equal(page->found_count, 1);
+	assert_false(page->has_more);
 }
 
 static void pages_have_those_that_wait_first(void **state)
@@ -506,7 +504,7 @@ static void equal_questions_know_of_each_other(void **state)
 {
 	struct world *world = world_of(state);
 	struct store_operation first = asked(world, "t1", 1), second = asked(world, "t2", 1), other;
-	struct store_command *claim = asking(ruled_claim(world, "t3"), 1), *find, *take;
+	struct store_command *claim = ruled_asking(ruled_claim(world, "t3"), 1), *find, *take;
 
 	claim->approval.alike = ruled_hash('s', 'o');
 	other = ruled_done(world, claim);
@@ -531,11 +529,11 @@ static void so_many_may_wait_for_people(void **state)
 	struct store_operation first = asked(world, "t1", 1);
 
 	asked(world, "t2", 1);
-	claim = asking(ruled_claim(world, "t3"), 1);
+	claim = ruled_asking(ruled_claim(world, "t3"), 1);
 	claim->waiting_max = 2;
 	assert_int_equal(world_do(world, claim), STORE_FULL);
 	assert_int_equal(answered(world, STORE_DENY, &first, "alice"), 0);
-	claim = asking(ruled_claim(world, "t3"), 1);
+	claim = ruled_asking(ruled_claim(world, "t3"), 1);
 	claim->waiting_max = 2;
 	assert_int_equal(world_do(world, claim), 0);
 }
@@ -616,6 +614,7 @@ int main(void)
 		WORLD_BOTH(first_use_asks_until_somebody_agreed),
 		WORLD_BOTH(asked_again_all_answers_are_void),
 		WORLD_BOTH(asked_again_when_it_was_taken),
+		WORLD_BOTH(a_page_ends_where_it_is_full),
 		WORLD_BOTH(pages_have_those_that_wait_first),
 		WORLD_BOTH(equal_questions_know_of_each_other),
 		WORLD_BOTH(so_many_may_wait_for_people),

@@ -581,6 +581,46 @@ static void origin_stays(void **state)
 #test, test, set_up, tear_down, NULL                                               \
 	}
 
+/* Who asked, who answered and what became of it: entries of their own. */
+static void people_are_told_of(void **state)
+{
+	struct store_operation first, second, third;
+	struct store_command *lapse;
+
+	open_world();
+	first = ruled_done(&world, ruled_asking(ruled_claim(&world, "t1"), 2));
+	assert_int_equal(world_do(&world, ruled_answering(&world, STORE_APPROVE, &first, "alice")),
+			 0);
+	assert_int_equal(world_do(&world, ruled_answering(&world, STORE_APPROVE, &first, "bob")),
+			 0);
+	second = ruled_done(&world, ruled_asking(ruled_claim(&world, "t2"), 1));
+	assert_int_equal(world_do(&world, ruled_answering(&world, STORE_DENY, &second, "alice")),
+			 0);
+	third = ruled_done(&world, ruled_asking(ruled_claim(&world, "t3"), 1));
+	ruled_moved(&world, &third, EVENT_CANCELLED);
+	ruled_done(&world, ruled_asking(ruled_claim(&world, "t4"), 1));
+	world.now_ms += RULED_OPEN_MS;
+	lapse = world_command(&world, STORE_LAPSE);
+	lapse->limit = 8;
+	assert_int_equal(world_do(&world, lapse), 0);
+	close_and_read(13);
+	assert_told(0, ENTRY_CLAIM, "\"events\":[\"attempted\"]");
+	assert_told(1, ENTRY_APPROVAL, "\"events\":[\"asked\"]");
+	assert_told(1, ENTRY_APPROVAL, "\"needed\":2");
+	assert_told(2, ENTRY_APPROVAL, "\"events\":[\"approved\"]");
+	assert_told(2, ENTRY_APPROVAL, "\"given\":1");
+	assert_told(2, ENTRY_APPROVAL, "\"by\":\"alice\"");
+	assert_told(2, ENTRY_APPROVAL, "\"role\":\"approver\"");
+	assert_null(strstr(told.texts[2], "\"to\":"));
+	assert_told(3, ENTRY_APPROVAL, "\"from\":\"awaiting_approval\",\"to\":\"queued\"");
+	assert_told(6, ENTRY_APPROVAL, "\"events\":[\"denied\"]");
+	assert_told(6, ENTRY_APPROVAL, "\"reason\":\"looks right\"");
+	assert_told(9, ENTRY_APPROVAL, "\"events\":[\"withdrawn\",\"cancelled\"]");
+	assert_told(12, ENTRY_APPROVAL, "\"events\":[\"expired\"]");
+	for (size_t i = 0; i < told.count; i++)
+		assert_null(strstr(told.texts[i], "Pay")); /* what was shown is in none */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -590,6 +630,7 @@ int main(void)
 		ROW(refusal_is_told_though_it_leaves_nothing),
 		ROW(administration_is_told_with_its_document),
 		ROW(administration_without_a_document_is_told),
+		ROW(people_are_told_of),
 		ROW(resolution_says_who_and_why),
 		ROW(what_was_lost_sight_of_is_told_at_the_next_start),
 		ROW(take_and_forced_release_are_told),

@@ -27,7 +27,7 @@ struct thing {
 	uint32_t epoch, tries;
 	uint64_t fence;
 	int identity, lock, budget, opens;
-	bool queues, has_version, is_dispatched;
+	bool queues, has_version, is_dispatched, asks;
 	int64_t version, amount, opens_amount, identity_until_ms, due_ms, sent_ms;
 	bool is_reserved;   /* its amount counts */
 	bool lost_its_lock; /* by force, since it was sent */
@@ -115,15 +115,15 @@ static int judge(const struct model *model, const struct thing *thing, size_t wa
 	for (int i = 0; i < model->count; i++) {
 		const struct thing *other = &model->things[i];
 
-		waiting += waits(other);
+		waiting += thing->asks ? other->state == STATE_AWAITING_APPROVAL : waits(other);
 		if (thing->identity >= 0 && other->identity == thing->identity &&
 		    may_have_happened(other) && other->identity_until_ms > model->world->now_ms)
 			return STORE_REUSED;
 	}
-	*out_must_wait = thing->lock >= 0 && before(model, thing->lock) >= 0;
+	*out_must_wait = !thing->asks && thing->lock >= 0 && before(model, thing->lock) >= 0;
 	if (*out_must_wait && !thing->queues)
 		return STORE_LOCKED;
-	if (thing->lock >= 0 && !is_its_version(model, thing) &&
+	if (thing->lock >= 0 && !thing->asks && !is_its_version(model, thing) &&
 	    (!*out_must_wait || thing->version < (int64_t)model->locks[thing->lock].version))
 		return STORE_VERSION;
 	if (thing->budget >= 0 && !model->budgets[thing->budget].is_open)
@@ -131,7 +131,7 @@ static int judge(const struct model *model, const struct thing *thing, size_t wa
 	if (thing->budget >= 0 && model->budgets[thing->budget].used + thing->amount >
 					  model->budgets[thing->budget].total)
 		return STORE_OVER_BUDGET;
-	if (!*out_must_wait && thing->state != STATE_QUEUED)
+	if (!*out_must_wait && thing->state == STATE_RUNNING)
 		return 0;
 	return waiting_max && waiting >= waiting_max ? STORE_FULL : 0;
 }
@@ -223,6 +223,12 @@ static struct store_command *draft(struct model *model, int n, struct thing *thi
 		draft_lock(model, claim, thing);
 	draft_spending(model, claim, thing);
 	thing->is_dispatched = claim->operation.is_dispatched;
+	if (happens(model, 15)) {
+		ruled_asking(claim, 1)->approval.for_ms = INT64_MAX;
+		thing->asks = thing->is_dispatched = true;
+		thing->state = STATE_AWAITING_APPROVAL;
+		thing->due_ms = 0;
+	}
 	claim->waiting_max = happens(model, 20) ? 3 : 0;
 	return claim;
 }
@@ -417,9 +423,33 @@ static void step_find_out(struct model *model)
 		       events[pick(model, 4)]);
 }
 
+/* Somebody answers; sometimes the requester itself, which counts for nothing. */
+static void step_answer(struct model *model)
+{
+	struct thing *thing = any_in(model, STATE_AWAITING_APPROVAL);
+	bool agrees = happens(model, 70), is_own = agrees && happens(model, 20);
+	struct store_operation named = {0};
+	struct store_command *answer;
+
+	if (!thing)
+		return;
+	named.id = thing->id;
+	named.fingerprint = world_find_id(model->world, &thing->id, "acme")->operation.fingerprint;
+	answer = ruled_answering(model->world, agrees ? STORE_APPROVE : STORE_DENY, &named,
+				 is_own ? "key_agent" : "alice");
+	snprintf(model->what, sizeof(model->what), "%s %s", agrees ? "approved" : "denied",
+		 text_of(model, &thing->id));
+	expect(model, world_do(model->world, answer) == (is_own ? STORE_OWN : 0), "the answer");
+	if (is_own)
+		return;
+	follow(model, thing, agrees ? STATE_QUEUED : STATE_CANCELLED);
+	thing->due_ms = agrees ? model->world->now_ms : 0;
+}
+
 static void step_cancel(struct model *model)
 {
-	struct thing *thing = any_in(model, STATE_QUEUED);
+	enum operation_state state = happens(model, 30) ? STATE_AWAITING_APPROVAL : STATE_QUEUED;
+	struct thing *thing = any_in(model, state);
 
 	if (thing)
 		change(model, thing, world_command(model->world, STORE_MOVE), EVENT_CANCELLED);
@@ -695,9 +725,11 @@ static void step(struct model *model)
 		step_settle(model);
 	else if (way < 72)
 		step_find_out(model);
-	else if (way < 76)
+	else if (way < 75)
 		step_cancel(model);
-	else if (way < 80)
+	else if (way < 79)
+		step_answer(model);
+	else if (way < 81)
 		step_release(model);
 	else if (way < 90)
 		step_take(model);

@@ -173,6 +173,20 @@ static void parts_that_are_not_needed_go(void **state)
 	shell("test -f \"$D/checkpoints/3\" && test -f \"$D/checkpoints/256\"");
 }
 
+/* Of a long history the newest ones stay, the first, and every second one between. */
+static void history_is_thinned_out(void **state)
+{
+	assert_int_equal(publish(1, true), 0);
+	shell("cd \"$D/checkpoints\" && seq 1001 1767 | xargs touch");
+	assert_int_equal(publish(2, true), 0);
+	shell("test $(ls \"$D/checkpoints\" | wc -l) -eq 513");
+	shell("cd \"$D/checkpoints\" && test -e 1 -a ! -e 2 -a -e 1001 -a ! -e 1002");
+	shell("cd \"$D/checkpoints\" && test $(seq 1512 1767 | xargs ls | wc -l) -eq 256");
+	assert_int_equal(publish(3, true), 0);
+	shell("test $(ls \"$D/checkpoints\" | wc -l) -eq 514");
+	assert_opens();
+}
+
 static void files_that_were_changed_are_refused(void **state)
 {
 	assert_int_equal(publish(10, true), 0);
@@ -212,6 +226,7 @@ int main(void)
 		ROW(whole_tile_of_a_crash_is_found_again),
 		ROW(whole_tile_is_never_written_over),
 		ROW(parts_that_are_not_needed_go),
+		ROW(history_is_thinned_out),
 		ROW(files_that_were_changed_are_refused),
 		ROW(log_of_another_key_is_refused),
 	};

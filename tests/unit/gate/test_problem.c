@@ -50,7 +50,8 @@ static void a_slug_is_one_problem(void **state)
 static void a_new_token_is_advised_only_where_nothing_happened(void **state)
 {
 	for (int i = PROBLEM_NONE + 1; i < PROBLEM_COUNT; i++) {
-		bool is_over = i == PROBLEM_OPERATION_CANCELLED || i == PROBLEM_OPERATION_FAILED;
+		bool is_over = i == PROBLEM_OPERATION_CANCELLED || i == PROBLEM_OPERATION_FAILED ||
+			       i == PROBLEM_APPROVAL_EXPIRED;
 
 		assert_int_equal(problem_kind((enum problem)i)->advice == ADVICE_NEW_KEY, is_over);
 	}

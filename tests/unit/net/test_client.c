@@ -428,6 +428,75 @@ static void once_it_has_given_up_nothing_leaves(void **state)
 	trial_fini(&late);
 }
 
+static void a_held_call_is_sent_once_it_is_released(void **state)
+{
+	struct world *world = *state;
+	struct trial trial;
+
+	trial_init(&trial, world, "POST", "/held");
+	trial.call.is_held = true;
+	trial.call.has_body = true;
+	start(&trial);
+	turn_times(&world->loop, 20);
+	assert_int_equal(accept(world->listener, NULL, NULL), -1);
+	trial.call.headers = STR("X-Late: 1\r\n");
+	ASK(world, call_release(&trial.call));
+	ASK(world, call_release(&trial.call)); /* once is enough */
+	upstream_hears(world, "\r\nX-Late: 1\r\n");
+	upstream_says(world, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+	ends(&trial, SENDING_ANSWERED);
+	assert_int_equal(peer_count(&world->peer, "POST"), 1);
+	trial_fini(&trial);
+}
+
+static void a_held_call_that_is_not_sent_never_left(void **state)
+{
+	struct world *world = *state;
+	struct trial refused, cancelled, given_up;
+
+	trial_init(&refused, world, "POST", "/refused");
+	trial_init(&cancelled, world, "POST", "/cancelled");
+	trial_init(&given_up, world, "POST", "/given-up");
+	refused.call.is_held = cancelled.call.is_held = given_up.call.is_held = true;
+	start(&refused);
+	start(&cancelled);
+	start(&given_up);
+	ASK(world, call_refuse(&refused.call, "it lacks something"));
+	ASK(world, call_cancel(&cancelled.call));
+	ASK(world, call_release(&cancelled.call)); /* too late */
+	ASK(world, client_give_up(world->client));
+	ends(&refused, SENDING_NEVER_LEFT);
+	ends(&cancelled, SENDING_NEVER_LEFT);
+	ends(&given_up, SENDING_NEVER_LEFT);
+	assert_string_equal(refused.reason, "it lacks something");
+	assert_string_equal(cancelled.reason, "cancelled");
+	assert_int_equal(accept(world->listener, NULL, NULL), -1);
+	trial_fini(&refused);
+	trial_fini(&cancelled);
+	trial_fini(&given_up);
+}
+
+static void a_call_is_not_held_longer_than_its_time(void **state)
+{
+	struct world *world = *state;
+	struct trial trial;
+
+	trial_init(&trial, world, "POST", "/held");
+	trial.call.is_held = true;
+	trial.call.timeout_ms = 1;
+	trial.call.why_not = "what it lacks did not come";
+	start(&trial);
+	turn_times(&world->loop, 5);
+	assert_int_equal(trial.dones, 0);
+	twin_pass(&world->twin, 2);
+	ends(&trial, SENDING_NEVER_LEFT);
+	assert_true(trial.call.is_timed_out);
+	assert_string_equal(trial.reason, "what it lacks did not come");
+	ASK(world, call_release(&trial.call)); /* after the end: nothing */
+	turn_times(&world->loop, 5);
+	trial_fini(&trial);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -453,6 +522,9 @@ int main(void)
 		TEST(a_client_that_is_released_finishes_its_calls),
 		TEST(calls_over_the_limit_wait_their_turn),
 		TEST(once_it_has_given_up_nothing_leaves),
+		TEST(a_held_call_is_sent_once_it_is_released),
+		TEST(a_held_call_that_is_not_sent_never_left),
+		TEST(a_call_is_not_held_longer_than_its_time),
 	};
 
 	assert_int_equal(client_init_process(), 0);
