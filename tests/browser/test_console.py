@@ -116,8 +116,8 @@ def test_texts_of_agents_stay_texts(page, gate, upstream):
     # Shows that markup stays text, and that what cannot be seen is shown.
     id = ask(gate, 'text-1', note='<img src=x onerror=alert(1)>‮drawkcab​', payment_id='<b>pay</b>')
     page.use_link()
-    page.wait(lambda: page.all(f'[data-operation="{id}"] .code'), 'the command')
-    assert '<img src=x onerror=alert(1)>' in page.text and '<b>pay</b>' in page.text
+    page.wait_text('<img src=x onerror=alert(1)>')
+    assert '<b>pay</b>' in page.text
     assert 'U+202E' in page.text or '\\u{202E}' in page.text
     assert '‮' not in page.text and not page.all('main img') and not page.all('main b b')
 
