@@ -98,6 +98,7 @@ function drawNavigation(current) {
 		.filter((name) => !pages[name].power || may(pages[name].power))
 		.map((name) => h('a', {href: '#/' + name, 'aria-current': name === current ? 'page' : null, id: 'nav-' + name},
 			pages[name].title, h('span', {class: 'nav-count', id: 'count-' + name, hidden: true}))));
+	$('nav-' + current)?.scrollIntoView({inline: 'center', block: 'nearest'});
 }
 
 function go() {

@@ -5,7 +5,7 @@
  * another meanwhile, the gate refuses. A card that somebody is answering stays as it is while the
  * page refreshes; its time runs on.
  */
-import {h, replace, said, codeBlock, json, when, moment, count, badge, facts, fingerprint, emptyPlace, operationLink, field, span, state} from './dom.js';
+import {h, replace, said, who, codeBlock, json, when, moment, count, badge, facts, fingerprint, emptyPlace, operationLink, field, span, state} from './dom.js';
 import {get, post} from './api.js';
 
 const SOON_S = 120, SHOWN = 30;
@@ -62,7 +62,7 @@ function answersSoFar(approval) {
 		return null;
 	return h('ul', {class: 'answers'}, approval.answers.map((answer) => h('li', null,
 		badge(answer.verdict, answer.verdict === 'approved' ? 'good' : 'bad'), ' ',
-		said(answer.agent || answer.by), ' ', when(answer.at ?? (answer.at_ms ? new Date(Number(answer.at_ms)).toISOString() : null)),
+		who(answer.agent || answer.by), ' ', when(answer.at ?? (answer.at_ms ? new Date(Number(answer.at_ms)).toISOString() : null)),
 		answer.why ? [': ', said(answer.why)] : null)));
 }
 
@@ -152,8 +152,8 @@ class Card {
 			approval.consequence ? h('p', {class: 'consequence'}, said(approval.consequence)) : null,
 			facts([
 				['Goes to', destination(approval)],
-				['Asked by', [said(approval.asked?.agent || approval.asked?.by), ', ', when(approval.asked?.at)]],
-				['Account', said(approval.asked?.account)],
+				['Asked by', [who(approval.asked?.agent || approval.asked?.by), ', ', when(approval.asked?.at)]],
+				['Account', who(approval.asked?.account)],
 				['Agreed', approval.needed > 1 ? `${approval.given} of ${approval.needed} people` : null],
 				['Operation', operationLink(approval.operation.id)],
 			]),
@@ -264,7 +264,7 @@ function pastRow(approval) {
 
 	return h('tr', null, h('td', null, h('a', {href: '#/operations/' + approval.operation.id}, said(approval.summary))),
 		h('td', null, state(approval.operation.state)),
-		h('td', null, last ? [last.verdict, ' by ', said(last.agent || last.by)] : h('span', {class: 'quiet'}, 'nobody answered')),
+		h('td', null, last ? [last.verdict, ' by ', who(last.agent || last.by)] : h('span', {class: 'quiet'}, 'nobody answered')),
 		h('td', null, last?.why ? said(last.why) : ''), h('td', null, when(approval.asked?.at)));
 }
 
