@@ -195,6 +195,7 @@ class Card {
 
 		this.open = false;
 		this.isDecided = true;
+		replace(this.time);
 		replace(this.actions, h('p', {class: 'done', tabindex: -1},
 			verdict === 'deny' ? 'Denied. Nothing was sent.' : more ? 'Your approval counts. One more person has to agree.' : 'Approved. The gate sends it now.',
 			' ', h('a', {href: '#/operations/' + approval.operation.id}, 'See the operation')));

@@ -67,8 +67,8 @@ def test_approve(page, gate, upstream):
     # The next of its kind is compared with it.
     second = ask(gate, 'approve-2', amount='99.00')
     page.wait(lambda: page.all(f'[data-operation="{second}"] .changes'), 'the comparison')
-    assert '31.50' in page.all(f'[data-operation="{second}"] .changes .was')[0].text
-    assert '99.00' in page.all(f'[data-operation="{second}"] .changes .is')[0].text
+    assert '3150' in page.all(f'[data-operation="{second}"] .changes .was')[0].text
+    assert '9900' in page.all(f'[data-operation="{second}"] .changes .is')[0].text
     page.shot('approval-changed')
 
 
