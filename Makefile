@@ -48,11 +48,12 @@ run: build ## the practice API and the gate in front of it, with a walk-through
 	@tools/setup run
 	@tools/run $(BUILD)/counterfoil
 
-test: ## unit, store and black-box tests, and the fuzz corpora; under ten minutes
+test: ## unit, store, black-box and browser tests, and the fuzz corpora; under ten minutes
 	@tools/setup build test
 	$(call build,$(BUILD))
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs
 	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) -n $(JOBS) tests/blackbox
+	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) tests/browser
 
 # One after the other, also under -j: each of them uses the whole machine.
 check: ## what CI does beyond `make test`, and more

@@ -16,6 +16,7 @@ GOALS = [
     ('replays, of nginx\'s rate', 'replay_ratio', True, 0.8),
     ('CPU of a first write, in nginx\'s', 'first_cpu_ratio', False, 3.3),
     ('CPU of a first write under rules, of the same one undeclared', 'rules_cpu_ratio', False, 1.25),
+    ('CPU of a first write, of the same without audit log and sealing', 'protection_cpu_ratio', False, 1.2),
     ('first writes with all that stored, of the rate without', 'stored_first_ratio', True, 0.8),
     ('replays with all that stored, of the rate without', 'stored_replay_ratio', True, 0.8),
     ('peak memory under 1,000 connections with all that stored, in MiB', 'memory_mib', False,
@@ -65,6 +66,9 @@ def figures(result):
     for key, what in (('rules_ratio', 'rate'), ('rules_cpu_ratio', 'cpu_us')):
         found[key] = ratio(result, 'gate, rules', 'gate, undeclared', 'rules', GOAL_CONNECTIONS,
                            what)
+    if result['options'].get('against', '').endswith('-unprotected'):
+        found['protection_cpu_ratio'] = ratio(result, 'gate', 'gate, against', 'first', GOAL_CONNECTIONS,
+                                              'cpu_us')
     if 'memory_kib' in result:
         found['memory_mib'] = max(result['memory_kib'].values()) / 1024
     return found
@@ -130,6 +134,16 @@ def rules_lines(result):
             yield f'- {connections} connections: CPU {cpu:.2f}, rate {rate:.2f}'
 
 
+def against_lines(result):
+    """This build beside the other one."""
+    for kind in ('first', 'replay'):
+        for connections in result['options']['connections']:
+            rate, cpu = (ratio(result, 'gate', 'gate, against', kind, connections, key)
+                         for key in ('rate', 'cpu_us'))
+            if rate is not None and cpu is not None:
+                yield f'- {kind}, {connections} connections: CPU {cpu:.2f}, rate {rate:.2f}'
+
+
 def stored_lines(result):
     stored, start = result['stored'], result['start_s']
     lines = [f'{stored["operations"]:,} operations stored ({stored["bytes"] / 2**20:,.0f} MiB, '
@@ -157,6 +171,8 @@ def markdown(result):
     lines += ['Commits of first writes:', '', *commit_lines(result), '']
     lines += ['First writes of an action with identity, lock and money, ÷ the same undeclared:', '',
               *rules_lines(result), '']
+    if 'against' in result['options']:
+        lines += [f'This build ÷ {result["options"]["against"]}:', '', *against_lines(result), '']
     if 'memory_kib' in result:
         lines += stored_lines(result)
     lines += ['Peak memory after all rounds: ' +

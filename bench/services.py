@@ -28,11 +28,11 @@ def free_address():
         return f'127.0.0.1:{sock.getsockname()[1]}'
 
 
-def get(address, path):
+def get(address, path, headers=None):
     """(status, text) of one GET."""
     connection = http.client.HTTPConnection(address, timeout=5)
     try:
-        connection.request('GET', path)
+        connection.request('GET', path, headers=headers or {})
         answer = connection.getresponse()
         return answer.status, answer.read().decode()
     finally:
@@ -273,7 +273,8 @@ class Gate(Service):
 
     def metrics(self):
         """Counters by name, labels included."""
-        text = get(self.admin, '/metrics')[1]
+        token = (self.folder / 'data' / 'admin-token').read_text().strip()
+        text = get(self.admin, '/metrics', {'Authorization': f'Bearer {token}'})[1]
         return {found.group(1): float(found.group(2))
                 for found in re.finditer(r'^counterfoil_(\S+) (\S+)$', text, re.MULTILINE)}
 

@@ -72,7 +72,7 @@ function begin(given) {
 	replace($('who'), h('span', {class: 'who-name'}, session.agent || session.credential),
 		h('span', {class: 'who-role'}, session.all_accounts ? session.role : `${session.role} of ${session.account}`),
 		h('button', {type: 'button', class: 'plain', onclick: signOut}, 'Sign out'));
-	if (location.hash.startsWith('#/link/') || location.hash === '')
+	if (['', 'link'].includes(route().name))
 		history.replaceState(null, '', '#/' + (may('decide') ? 'approvals' : 'overview'));
 	listen();
 	go();
@@ -98,6 +98,7 @@ function drawNavigation(current) {
 		.filter((name) => !pages[name].power || may(pages[name].power))
 		.map((name) => h('a', {href: '#/' + name, 'aria-current': name === current ? 'page' : null, id: 'nav-' + name},
 			pages[name].title, h('span', {class: 'nav-count', id: 'count-' + name, hidden: true}))));
+	$('nav-' + current)?.scrollIntoView({inline: 'center', block: 'nearest'});
 }
 
 function go() {

@@ -5,10 +5,10 @@
  * another meanwhile, the gate refuses. A card that somebody is answering stays as it is while the
  * page refreshes; its time runs on.
  */
-import {h, replace, said, codeBlock, json, when, moment, count, badge, facts, fingerprint, emptyPlace, operationLink, field, span, state} from './dom.js';
+import {h, replace, said, who, codeBlock, json, when, moment, count, badge, facts, fingerprint, emptyPlace, operationLink, field, span, state} from './dom.js';
 import {get, post} from './api.js';
 
-const SOON_S = 120;
+const SOON_S = 120, SHOWN = 30;
 
 let numbers = 0;
 
@@ -62,7 +62,7 @@ function answersSoFar(approval) {
 		return null;
 	return h('ul', {class: 'answers'}, approval.answers.map((answer) => h('li', null,
 		badge(answer.verdict, answer.verdict === 'approved' ? 'good' : 'bad'), ' ',
-		said(answer.agent || answer.by), ' ', when(answer.at ?? (answer.at_ms ? new Date(Number(answer.at_ms)).toISOString() : null)),
+		who(answer.agent || answer.by), ' ', when(answer.at ?? (answer.at_ms ? new Date(Number(answer.at_ms)).toISOString() : null)),
 		answer.why ? [': ', said(answer.why)] : null)));
 }
 
@@ -152,8 +152,8 @@ class Card {
 			approval.consequence ? h('p', {class: 'consequence'}, said(approval.consequence)) : null,
 			facts([
 				['Goes to', destination(approval)],
-				['Asked by', [said(approval.asked?.agent || approval.asked?.by), ', ', when(approval.asked?.at)]],
-				['Account', said(approval.asked?.account)],
+				['Asked by', [who(approval.asked?.agent || approval.asked?.by), ', ', when(approval.asked?.at)]],
+				['Account', who(approval.asked?.account)],
 				['Agreed', approval.needed > 1 ? `${approval.given} of ${approval.needed} people` : null],
 				['Operation', operationLink(approval.operation.id)],
 			]),
@@ -195,6 +195,7 @@ class Card {
 
 		this.open = false;
 		this.isDecided = true;
+		replace(this.time);
 		replace(this.actions, h('p', {class: 'done', tabindex: -1},
 			verdict === 'deny' ? 'Denied. Nothing was sent.' : more ? 'Your approval counts. One more person has to agree.' : 'Approved. The gate sends it now.',
 			' ', h('a', {href: '#/operations/' + approval.operation.id}, 'See the operation')));
@@ -228,6 +229,25 @@ class Card {
 
 /* -- the page ----------------------------------------------------------------------- */
 
+/*
+ * What changed since the last of its kind is told of one question alone; it is asked again only
+ * where the question is not the one that it was asked for.
+ */
+async function whole(approval, known) {
+	const now = JSON.stringify(approval), was = known.get(approval.operation.id);
+
+	if (was?.of === now)
+		return was.whole;
+	try {
+		const found = await get('/api/approvals/' + encodeURIComponent(approval.operation.id), true);
+		const made = {...approval, previous: found.previous, changed: found.changed, command: found.command};
+		known.set(approval.operation.id, {of: now, whole: made});
+		return made;
+	} catch {
+		return approval;
+	}
+}
+
 /* Of equal questions the first stands for all. */
 function fold(list) {
 	const folded = new Set();
@@ -245,7 +265,7 @@ function pastRow(approval) {
 
 	return h('tr', null, h('td', null, h('a', {href: '#/operations/' + approval.operation.id}, said(approval.summary))),
 		h('td', null, state(approval.operation.state)),
-		h('td', null, last ? [last.verdict, ' by ', said(last.agent || last.by)] : h('span', {class: 'quiet'}, 'nobody answered')),
+		h('td', null, last ? [last.verdict, ' by ', who(last.agent || last.by)] : h('span', {class: 'quiet'}, 'nobody answered')),
 		h('td', null, last?.why ? said(last.why) : ''), h('td', null, when(approval.asked?.at)));
 }
 
@@ -261,7 +281,7 @@ function past(list) {
 export const approvals = {
 	title: 'Approvals',
 	show(root, context) {
-		const cards = new Map();
+		const cards = new Map(), known = new Map();
 		const alert = h('p', {class: 'alert', role: 'alert'});
 		const list = h('div', {class: 'cards'});
 		const history = h('div');
@@ -275,6 +295,8 @@ export const approvals = {
 			const fresh = waiting.filter((approval) => !cards.has(approval.operation.id));
 
 			for (const [id, card] of cards) {
+				if (!wanted.has(id) && secondsLeft(card.approval) <= 1)
+					card.over();
 				if (!wanted.has(id) && !card.isBusy && !card.isOver) {
 					card.element.remove();
 					cards.delete(id);
@@ -303,7 +325,7 @@ export const approvals = {
 				const [waiting, all] = await Promise.all([get('/api/approvals?state=waiting&limit=100', true), get('/api/approvals?state=all&limit=50', true)]);
 				const open = fold(waiting.approvals).sort((a, b) => (a.expires_at < b.expires_at ? -1 : 1))
 					.sort((a, b) => (b.operation.id === context.id) - (a.operation.id === context.id));
-				place(open);
+				place(await Promise.all(open.slice(0, SHOWN).map((approval) => whole(approval, known))));
 				lead.textContent = waiting.approvals.length ? `${count(waiting.approvals.length, 'question waits', 'questions wait')}; what expires first stands first.` : '';
 				replace(history, past(all.approvals.filter((approval) => approval.operation.state !== 'awaiting_approval')));
 				alert.textContent = '';

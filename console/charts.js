@@ -38,7 +38,7 @@ export function columnsOf(document, columns) {
 function round(most) {
 	const power = 10 ** Math.floor(Math.log10(Math.max(1, most)));
 
-	return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= most) ?? most;
+	return [1, 2, 2.5, 4, 5, 8, 10].map((step) => step * power).find((step) => step >= most) ?? most;
 }
 
 export function outcomeChart(columns) {
@@ -57,7 +57,7 @@ export function outcomeChart(columns) {
 				y: y(sum), height: Math.max(1, y(base) - y(sum))});
 		});
 	});
-	const lines = [0, most / 2, most].filter((n, i) => i !== 1 || Number.isInteger(n)).map((n) => [
+	const lines = [0, most / 2, most].filter(Number.isInteger).map((n) => [
 		s('line', {class: 'grid', x1: left, x2: width, y1: y(n), y2: y(n)}),
 		s('text', {class: 'tick', x: left - 8, y: y(n) + 4, 'text-anchor': 'end'}, n),
 	]);

@@ -65,6 +65,13 @@ export function said(text, className) {
 	return whole;
 }
 
+/* Somebody: where the gate knows a credential's digest and no name, its beginning. */
+export function who(text) {
+	const string = String(text ?? '');
+
+	return /^[0-9a-f]{64}$/.test(string) ? h('code', {title: string}, string.slice(0, 12) + '…') : said(string);
+}
+
 /* -- numbers that JSON has and JavaScript has not ---------------------------------- */
 
 export class Exact {
@@ -168,7 +175,7 @@ export function span(seconds) {
 export function ago(time) {
 	const seconds = (Date.now() - Date.parse(time)) / 1000;
 
-	if (!(seconds > -60))
+	if (seconds < -1)
 		return 'in ' + rough(-seconds);
 	return seconds < 10 ? 'just now' : rough(seconds) + ' ago';
 }

@@ -7,7 +7,7 @@ import {timeline, groupOf} from './charts.js';
 
 const PAGE = 50;
 const STATES = ['awaiting_approval', 'queued', 'running', 'unknown', 'completed', 'failed', 'cancelled'];
-const FILTERS = [['token', 'Token'], ['action', 'Action'], ['task', 'Task'], ['reference', 'Reference'], ['account', 'Account']];
+const FILTERS = [['token', 'Token'], ['task', 'Task'], ['reference', 'Reference'], ['account', 'Account']];
 
 export function operationRows(list) {
 	return list.map((operation) => h('tr', null,

@@ -97,23 +97,22 @@ export const locks = {
 const FILTERS = [['operation', 'Operation'], ['token', 'Token'], ['account', 'Account'], ['agent', 'Agent'], ['event', 'Event']];
 
 function verification(status) {
-	const check = status.check ?? {};
-	const tones = {ok: 'good', 'ok-unsealed': 'good', running: 'calm', never: 'still'};
-
 	return h('section', {class: 'panel', 'aria-labelledby': 'verified-title'}, h('h2', {id: 'verified-title'}, 'The log itself'), facts([
 		['Entries', String(status.size)],
 		['Newest checkpoint', status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
 		['Name', said(status.origin)],
 		['Anchors', status.anchors?.length ? status.anchors.map((anchor) => h('div', null, said(anchor))) : 'none: who can write the data directory could cut the log short'],
-		['Checked by this gate', [badge(check.result ?? 'never', tones[check.result ?? 'never'] ?? 'bad'), check.at ? [' ', when(check.at), `, ${count(Number(check.entries ?? 0), 'entry', 'entries')}`] : null, check.why ? [' – ', said(check.why)] : null]],
-	]), h('p', {class: 'hint'}, 'A gate that checks itself proves little to others. counterfoil audit verify does it elsewhere, with a key that you kept.'));
+		['Its signature', status.checkpoint ? (status.checkpoint.signed ? badge('holds, by this gate’s key', 'good') : badge('does not hold', 'bad')) : null],
+	]), h('p', {class: 'hint'}, ['That every entry is as it was signed is for ', h('code', null, 'counterfoil audit verify'), ' to say: elsewhere, with a key that you kept.']));
 }
 
 function entryRow(entry) {
 	const move = entry.to ? [h('span', {class: 'quiet'}, `${stateName(entry.from ?? 'new')} → `), stateName(entry.to)] : '';
 
+	if (!entry.readable)
+		return h('tr', null, h('td', null, entry.seq), h('td', null, moment(entry.time)), h('td', {colspan: 5, class: 'quiet'}, `${entry.type}: no key here opens it`));
 	return h('tr', null, h('td', null, entry.seq), h('td', null, h('time', {datetime: entry.time, title: entry.time}, moment(entry.time))),
-		h('td', null, (entry.events ?? [entry.type]).map((name) => [h('b', null, said(name)), ' '])),
+		h('td', null, (entry.events ?? [entry.event ?? entry.type]).map((name) => [h('b', null, said(name)), ' '])),
 		h('td', null, entry.operation ? operationLink(entry.operation) : said(entry.subject ?? '')),
 		h('td', null, move), h('td', null, said([entry.by, entry.agent].filter(Boolean).join(' · '))),
 		h('td', {class: 'wide'}, said(entry.reason ?? entry.note ?? entry.why ?? entry.action ?? '')));

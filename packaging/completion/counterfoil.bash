@@ -19,8 +19,9 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --fingerprint | --to-file | --to-credential | \
-			--to-passphrase-file | --key-file | --agent | --role | --actions | --expires | --label)
+			--cursor | --vkey | --since | --fingerprint | --to-file | \
+			--to-credential | --to-passphrase-file | --key-file | --agent | --role | \
+			--actions | --expires | --label)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -46,7 +47,8 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | --label) ;;
+		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | \
+		--label) ;;
 	*) return 1 ;;
 	esac
 }
@@ -78,11 +80,12 @@ _counterfoil_op() {
 
 _counterfoil_audit() {
 	case ${words[1]-} in
-	'') _counterfoil_reply "show export verify" ;;
+	'') _counterfoil_reply "show export verify prove rotate erase" ;;
 	show)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--data --op --token --account --event \
-				--since --json --config --help"
+			_counterfoil_reply "--data --op --token --account --agent \
+				--credential --task --fingerprint --event --since \
+				--until --json --config --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
@@ -97,11 +100,22 @@ _counterfoil_audit() {
 		;;
 	verify)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--vkey --since --json --help"
+			_counterfoil_reply "--vkey --since --witness --state --proof --json \
+				--config --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
 		fi
+		;;
+	prove)
+		_counterfoil_reply "--entry --since --data --out --config --help"
+		;;
+	rotate)
+		_counterfoil_reply "--why --data --config --admin --json --help"
+		;;
+	erase)
+		_counterfoil_reply "--epoch --prune --why --data --config --admin --json \
+			--help"
 		;;
 	esac
 }
@@ -177,7 +191,7 @@ _counterfoil_help() {
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke" ;;
 	secret) _counterfoil_reply "set list rm" ;;
-	audit) _counterfoil_reply "show export verify" ;;
+	audit) _counterfoil_reply "show export verify prove rotate erase" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac

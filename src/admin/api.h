@@ -165,6 +165,8 @@ void api_list_keys(struct api_call *call);
 void api_create_key(struct api_call *call);
 void api_revoke_key(struct api_call *call);
 
+void api_audit(struct api_call *call);
+void api_audit_status(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
 void api_list_secrets(struct api_call *call);

@@ -90,7 +90,7 @@ static const char *read_query(struct api_call *call)
 	struct str query = call->exchange->request.parts.query, name, value;
 	const char *wrong = NULL;
 
-	while (!wrong && query_next(&query, &call->exchange->mem, &name, &value))
+	while (!wrong && query.len && query_next(&query, &call->exchange->mem, &name, &value))
 		wrong = read_parameter(name, value, &call->command);
 	return wrong;
 }

@@ -42,7 +42,7 @@ static const struct api_endpoint endpoints[] = {
 	{
 		.method = "GET",
 		.path = "/api/openapi.json",
-		.is_open = true,
+		.power = POWER_LOOK,
 		.handler = api_description,
 		.summary = "this API as OpenAPI 3.1",
 	},
@@ -171,6 +171,20 @@ static const struct api_endpoint endpoints[] = {
 		.body = API_BODY_OBJECT,
 		.handler = api_deny,
 		.summary = "refuse it",
+	},
+	{
+		.method = "GET",
+		.path = "/api/audit",
+		.power = POWER_AUDIT,
+		.handler = api_audit,
+		.summary = "entries of the audit log, newest first, a page",
+	},
+	{
+		.method = "GET",
+		.path = "/api/audit/status",
+		.power = POWER_AUDIT,
+		.handler = api_audit_status,
+		.summary = "how far the audit log is published and signed",
 	},
 	{
 		.method = "POST",

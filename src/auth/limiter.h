@@ -2,11 +2,10 @@
  * Failed attempts to authenticate, by address.
  *
  * Each address has a bucket of LIMITER_BURST failures, which fills up again by one each
- * LIMITER_REFILL_MS. Only failures take from it: who shows a good credential is never slowed down
- * by their own success; but an address whose bucket is empty is refused before anything is looked
- * at, so that a guesser learns nothing more. The table is bounded: when it is full, the address
- * that failed longest ago makes room. An IPv6 address counts by its /64, which one guesser may have
- * whole.
+ * LIMITER_REFILL_MS. Only failures take from it, and only failures are told to wait: whoever shows
+ * a good credential is let in whatever others at the same address do. The table is bounded: when it
+ * is full, the address that failed longest ago makes room. An IPv6 address counts by its /64, which
+ * one guesser may have whole.
  */
 #ifndef AUTH_LIMITER_H
 #define AUTH_LIMITER_H

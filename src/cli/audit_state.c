@@ -259,28 +259,42 @@ static int read_rest(void *state, uint64_t from, int (*tell)(void *state, struct
 	return store_look_entries(all->look, from, tell, tell_state);
 }
 
-int audit_state_compare(const char *directory, bool is_json, struct audit_state *out_state)
+static int compare_all(struct comparison *all, const char *directory, struct vault *vault)
 {
-	struct comparison all = {.counts = out_state, .is_json = is_json};
-	struct audit_reading reading = {
-		.data = directory, .on_record = replay, .state = &all, .read_rest = read_rest};
-	char why[512] = "";
-	int r = store_look_open(directory, &all.look, why, sizeof(why));
+	struct audit_reading reading = {.data = directory,
+					.vault = vault,
+					.on_record = replay,
+					.state = all,
+					.read_rest = read_rest};
+	int r = audit_read(&reading);
 
-	*out_state = (struct audit_state){0};
-	if (r != 0) {
-		command_message("%s", why);
-		return r;
-	}
-	r = audit_read(&reading);
-	all.has_unreadable = reading.unreadable || reading.erased || reading.pruned;
+	all->has_unreadable = reading.unreadable || reading.erased || reading.pruned;
 	if (r == 0)
-		r = store_look_operations(all.look, meet, &all);
+		r = store_look_operations(all->look, meet, all);
 	if (r == 0)
-		meet_rest(&all);
+		meet_rest(all);
 	else
 		command_message("operations and entries could not be compared: %s", fail_text(r));
+	return r;
+}
+
+int audit_state_compare(const struct data_place *place, bool is_json, struct audit_state *out_state)
+{
+	struct comparison all = {.counts = out_state, .is_json = is_json};
+	struct vault *vault = NULL;
+	char why[512] = "";
+	int r;
+
+	*out_state = (struct audit_state){0};
+	if (data_place_vault(place, &vault) != EXIT_DONE)
+		return FAIL_STORE;
+	r = store_look_open(place->data, &all.look, why, sizeof(why));
+	if (r == 0)
+		r = compare_all(&all, place->data, vault);
+	else
+		command_message("%s", why);
 	free(all.table);
 	store_look_close(all.look);
+	vault_close(vault);
 	return r;
 }

@@ -4,6 +4,8 @@
 #ifndef CLI_AUDIT_STATE_H
 #define CLI_AUDIT_STATE_H
 
+#include "cli/data_place.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +20,7 @@ struct audit_state {
  * Compare; each operation that differs is printed, with what it is in either (`is_json`: as an
  * object). 0 and *out_state; < 0, and a message has been written.
  */
-int audit_state_compare(const char *directory, bool is_json, struct audit_state *out_state);
+int audit_state_compare(const struct data_place *place, bool is_json,
+			struct audit_state *out_state);
 
 #endif

@@ -15,7 +15,15 @@
 
 #include <inttypes.h>
 
-enum { VERIFY_VKEY, VERIFY_SINCE, VERIFY_WITNESS, VERIFY_STATE, VERIFY_PROOF, VERIFY_JSON };
+enum {
+	VERIFY_VKEY,
+	VERIFY_SINCE,
+	VERIFY_WITNESS,
+	VERIFY_STATE,
+	VERIFY_PROOF,
+	VERIFY_JSON,
+	VERIFY_CONFIG
+};
 enum { VERIFY_PATH_MAX = 4096, REPORT_MAX = 4096, EXIT_NO_ANCHOR = 2 };
 
 static const char default_folder[] = "counterfoil-data/audit";
@@ -27,6 +35,7 @@ static const struct command_option verify_options[] = {
 	{"--state", "DATA", "also hold the operations in this data directory against the entries"},
 	{"--proof", "FILE", "check this proof, and no log: what audit prove has written"},
 	{"--json", NULL, "print one JSON object"},
+	{"--config", "FILE", "with --state: the gate's configuration, which names its master key"},
 };
 
 static int exit_status(enum verify_result result)
@@ -82,11 +91,11 @@ static int verify(const char *path, struct verify_order *order, bool is_json)
 
 /* -- the state --------------------------------------------------------------------- */
 
-static int compare_state(const char *directory, bool is_json)
+static int compare_state(const struct data_place *place, bool is_json)
 {
 	struct audit_state state;
 
-	if (audit_state_compare(directory, is_json, &state) != 0)
+	if (audit_state_compare(place, is_json, &state) != 0)
 		return EXIT_NOT_SO;
 	if (is_json)
 		printf("{\"operations\":%" PRIu64 ",\"different\":%" PRIu64
@@ -160,6 +169,7 @@ static int verify_all(const struct command_call *call, struct verify_order *orde
 	const char *state = call->options[VERIFY_STATE];
 	bool is_json = call->options[VERIFY_JSON] != NULL;
 	char path[VERIFY_PATH_MAX];
+	struct data_place place;
 	int status, state_status;
 
 	if (call->options[VERIFY_PROOF])
@@ -171,7 +181,10 @@ static int verify_all(const struct command_call *call, struct verify_order *orde
 	status = verify(path, order, is_json);
 	if (!state)
 		return status;
-	state_status = compare_state(state, is_json);
+	state_status = data_place_find(call->options[VERIFY_CONFIG], state, &place);
+	if (state_status == EXIT_DONE)
+		state_status = compare_state(&place, is_json);
+	data_place_fini(&place);
 	return status == EXIT_DONE ? state_status : status;
 }
 
@@ -210,8 +223,8 @@ static int run_verify(const struct command_call *call)
 static const struct command command_verify = {
 	.name = "audit verify",
 	.summary = "checks an audit log from its files, with public keys only",
-	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--witness KEY] [--state DATA]\n"
-		 "           [--json]\n"
+	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--witness KEY]\n"
+		 "           [--state DATA [--config FILE]] [--json]\n"
 		 "           --proof FILE --vkey KEY [--since CHECKPOINT] [--json]",
 	.text = "DIR is the log's folder, counterfoil-data/audit by default, or a copy of it. "
 		"Every\n"

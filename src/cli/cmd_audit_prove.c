@@ -11,6 +11,7 @@
 #include "cli/audit_proof.h"
 #include "cli/audit_read.h"
 #include "cli/command.h"
+#include "cli/data_place.h"
 #include "core/operation.h"
 
 #include <errno.h>
@@ -18,20 +19,20 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-enum { PROVE_ENTRY, PROVE_SINCE, PROVE_DATA, PROVE_OUT };
+enum { PROVE_ENTRY, PROVE_SINCE, PROVE_DATA, PROVE_OUT, PROVE_CONFIG };
 enum { PROVE_PATH_MAX = 4096, PROVE_AGAIN_MAX = 10, PROVEN_MAX = 64, PROVE_MEMORY = 8 << 20 };
-
-static const char prove_data[] = "counterfoil-data";
 
 static const struct command_option prove_options[] = {
 	{"--entry", "N", "this entry, in place of all of an operation"},
 	{"--since", "CHECKPOINT", "also that the log begins with what this file signs"},
 	{"--data", "DIR", "the data directory (default ./counterfoil-data)"},
 	{"--out", "FOLDER", "where the files go (default .)"},
+	{"--config", "FILE", "the gate's configuration: its data directory and master_key"},
 };
 
 struct proving {
 	const char *data, *out;
+	struct vault *vault;
 	struct str operation; /* empty: entry `index` */
 	uint64_t index;
 	struct arena mem;
@@ -224,7 +225,11 @@ static int prove_all(struct proving *proving, const struct checkpoint *since)
 static int find_and_prove(struct proving *proving, const struct checkpoint *since)
 {
 	struct audit_reading reading = {
-		.data = proving->data, .on_record = collect, .state = proving};
+		.data = proving->data,
+		.vault = proving->vault,
+		.on_record = collect,
+		.state = proving,
+	};
 
 	if (audit_read(&reading) != 0)
 		return EXIT_NOT_SO;
@@ -270,11 +275,27 @@ static bool read_since(const char *path, struct buf *bytes, struct checkpoint *o
 	return false;
 }
 
+static int find_in(struct proving *proving, const struct command_call *call,
+		   const struct checkpoint *since)
+{
+	struct data_place place;
+	int status =
+		data_place_find(call->options[PROVE_CONFIG], call->options[PROVE_DATA], &place);
+
+	if (status == EXIT_DONE)
+		status = data_place_vault(&place, &proving->vault);
+	proving->data = place.data;
+	if (status == EXIT_DONE)
+		status = find_and_prove(proving, since);
+	vault_close(proving->vault);
+	data_place_fini(&place);
+	return status;
+}
+
 static int run_prove(const struct command_call *call)
 {
 	const char *since_path = call->options[PROVE_SINCE];
 	struct proving proving = {
-		.data = call->options[PROVE_DATA] ? call->options[PROVE_DATA] : prove_data,
 		.out = call->options[PROVE_OUT] ? call->options[PROVE_OUT] : ".",
 	};
 	char operation[OPERATION_ID_TEXT + 1];
@@ -290,7 +311,7 @@ static int run_prove(const struct command_call *call)
 	if (since_path && !read_since(since_path, &since_bytes, &since))
 		status = EXIT_USAGE;
 	else
-		status = find_and_prove(&proving, since_path ? &since : NULL);
+		status = find_in(&proving, call, since_path ? &since : NULL);
 	arena_fini(&proving.mem);
 	buf_fini(&proving.checkpoint);
 	buf_fini(&since_bytes);
@@ -300,7 +321,7 @@ static int run_prove(const struct command_call *call)
 const struct command command_audit_prove = {
 	.name = "audit prove",
 	.summary = "writes proofs that entries are in the log, for whoever has only its public key",
-	.usage = "OP | --entry N [--since CHECKPOINT] [--data DIR] [--out FOLDER]",
+	.usage = "OP | --entry N [--since CHECKPOINT] [--data DIR] [--out FOLDER] [--config FILE]",
 	.text = "Each entry gets a file entry-N.tlog-proof (c2sp.org/tlog-proof), which holds it,\n"
 		"encrypted as it is, and a checkpoint; --since adds since-SIZE.tlog-consistency.\n"
 		"counterfoil audit verify --proof checks either, offline. A checkpoint is signed\n"

@@ -32,9 +32,8 @@ static const struct flow_step flow[STEP_COUNT] = {
 	[STEP_IDENTIFY]  = RUNS(identify,     TO(RECOGNISE) | TO(ANSWER)),
 	[STEP_RECOGNISE] = WAITS(recognise,   TO(CLAIM) | TO(ANSWER)),
 	[STEP_CLAIM]     = WAITS(claim,       TO(LOOKUP) | TO(SEND) | TO(WAIT) | TO(FIND_OUT) |
-					      TO(REPLACE) | TO(QUEUED) | TO(APPROVE) | TO(CLAIM) |
-					      TO(CHECK) |
-					      TO(ANSWER)),
+					      TO(REPLACE) | TO(QUEUED) | TO(CHECK) | TO(APPROVE) |
+					      TO(CLAIM) | TO(ANSWER)),
 	[STEP_WAIT]      = WAITS(wait,        TO(CLAIM) | TO(ANSWER)),
 	[STEP_FIND_OUT]  = WAITS(find_out,    TO(CLAIM)),
 	[STEP_REPLACE]   = WAITS(replace,     TO(CLAIM) | TO(ANSWER)),

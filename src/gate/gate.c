@@ -345,6 +345,7 @@ static void drain(struct gate *gate)
 	for (unsigned i = 0; i < gate->worker_count; i++)
 		worker_drain(&gate->workers[i]);
 	background_drain(gate);
+	issuer_stop(gate->issuer);
 	loop_timer_init(&gate->drain_timer, look_if_drained);
 	loop_timer_start(&gate->control.loop, &gate->drain_timer, DRAIN_LOOK_MS);
 }

@@ -37,7 +37,7 @@ struct issuer {
 	pthread_mutex_t lock;
 	struct jwks *set;
 	bool is_stale;
-	bool is_closed;
+	bool is_closed; /* the gate is stopping; set by the control thread */
 	bool is_wished; /* posted, and not yet run */
 	struct list waiters;
 	unsigned waiter_count;
@@ -160,6 +160,8 @@ static void looked(struct issuer *issuer, struct jwks *take_set, const char *why
 		next_ms = issuer->pause_ms < next_ms ? issuer->pause_ms : next_ms;
 	}
 	tell(issuer, take_set, take_set == NULL);
+	if (issuer->is_closed)
+		return;
 	wait_for_next(issuer, issuer->client ? next_ms : ISSUER_FILE_LOOK_MS);
 }
 
@@ -283,7 +285,7 @@ static void run_wish(struct loop_post *post)
 	pthread_mutex_unlock(&issuer->lock);
 	if (issuer->is_fetching)
 		return;
-	if (!issuer->hold)
+	if (!issuer->hold || issuer->is_closed)
 		tell(issuer, NULL, false);
 	else if (quiet_ms > 0)
 		wait_for_next(issuer, quiet_ms);
@@ -392,14 +394,24 @@ void issuer_reload(struct issuer *issuer)
 	issuer->must_adopt = true;
 }
 
+void issuer_stop(struct issuer *issuer)
+{
+	pthread_mutex_lock(&issuer->lock);
+	issuer->is_closed = true;
+	pthread_mutex_unlock(&issuer->lock);
+	loop_timer_cancel(&issuer->timer);
+	if (issuer->is_fetching)
+		call_cancel(&issuer->call);
+	else
+		tell(issuer, NULL, issuer->is_stale);
+}
+
 void issuer_close(struct issuer *issuer)
 {
 	if (!issuer)
 		return;
-	if (issuer->is_fetching) { /* the loop has ended: its end will not come any more */
-		call_fini(&issuer->call);
-		buf_fini(&issuer->body);
-	}
+	if (issuer->is_fetching) /* the loop was ended in the middle of it, and so is the process */
+		return;
 	forget_source(issuer);
 	jwks_drop(issuer->set);
 	pthread_mutex_destroy(&issuer->lock);

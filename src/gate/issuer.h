@@ -48,10 +48,12 @@ bool issuer_wait(struct issuer *issuer, struct issuer_waiter *waiter);
 
 /*
  * Its life, from the control thread. Open: with the newest settings of the gate; NULL without
- * memory. Reload: there are newer ones. Close: once the control loop has ended, before it is freed.
+ * memory. Reload: there are newer ones. Stop: nothing is looked at any more, and nobody waits.
+ * Close: once the control loop has ended, before it is freed.
  */
 struct issuer *issuer_open(struct gate *gate);
 void issuer_reload(struct issuer *issuer);
+void issuer_stop(struct issuer *issuer);
 void issuer_close(struct issuer *issuer); /* NULL is fine */
 
 #endif

@@ -15,7 +15,8 @@ int step_approve_ask(struct request *request, struct store_command *command)
 {
 	const struct question_asker asker = {
 		.account = request->account,
-		.credential = request->account,
+		.agent = request->caller.agent,
+		.credential = request->caller.credential,
 	};
 
 	int r;

@@ -137,7 +137,7 @@ static enum courier_end refused(const struct courier *courier, const struct cour
 	case WITNESS_NO_KEY:
 		return say(why, why_size, COURIER_REFUSED,
 			   "it does not know the key that signs now: give its operator "
-			   "keys/audit.vkey; each epoch has a key of its own");
+			   "the newest keys/audit.N.vkey; each epoch has a key of its own");
 	default:
 		return say(why, why_size, COURIER_REFUSED,
 			   "rolled back: it has cosigned %" PRIu64

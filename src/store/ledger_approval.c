@@ -25,8 +25,14 @@ struct asked {
 	struct ledger_rule rule;
 };
 
-static bool column_approval(sqlite3_stmt *row, struct arena *mem, bool with_shown,
-			    struct store_approval *approval, struct hash *out_agreed)
+/* What a person is shown has the command's fields in it: it is sealed. */
+static struct vault_place shown_place(int64_t op)
+{
+	return (struct vault_place){"shown", op, STR("")};
+}
+
+static bool column_approval(sqlite3_stmt *row, struct arena *mem, struct store_approval *approval,
+			    struct hash *out_agreed)
 {
 	bool is_full = false;
 
@@ -43,7 +49,6 @@ static bool column_approval(sqlite3_stmt *row, struct arena *mem, bool with_show
 	approval->asked_by = column_str(row, 9, mem, &is_full);
 	approval->asked_agent = column_str(row, 10, mem, &is_full);
 	approval->answers = column_str(row, 11, mem, &is_full);
-	approval->shown = with_shown ? column_str(row, 12, mem, &is_full) : str_of("", 0);
 	return !is_full;
 }
 
@@ -51,7 +56,6 @@ int ledger_read_approval(struct ledger *ledger, int64_t op, struct arena *mem, b
 			 struct store_approval *out_approval, struct hash *out_agreed)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_APPROVAL_GET);
-	bool has_room;
 	int r;
 
 	sqlite3_bind_int64(get, 1, op);
@@ -59,9 +63,12 @@ int ledger_read_approval(struct ledger *ledger, int64_t op, struct arena *mem, b
 	if (r <= 0)
 		return r < 0 ? r : STORE_ABSENT;
 	*out_approval = (struct store_approval){0};
-	has_room = column_approval(get, mem, with_shown, out_approval, out_agreed);
+	r = column_approval(get, mem, out_approval, out_agreed) ? 0 : FAIL_MEMORY;
+	if (r == 0 && with_shown)
+		r = ledger_column_unsealed(ledger, get, 12, shown_place(op), mem,
+					   &out_approval->shown);
 	sqlite3_reset(get);
-	return has_room ? 0 : FAIL_MEMORY;
+	return r;
 }
 
 int ledger_tell_approval(struct ledger *ledger, const struct store_operation *record,
@@ -115,8 +122,12 @@ static int put_approval(struct ledger *ledger, const struct store_operation *rec
 			const struct store_approval *approval)
 {
 	sqlite3_stmt *put = ledger_statement(ledger, SQL_APPROVAL_PUT);
+	int64_t op = id_op(&record->id);
+	int r = ledger_bind_sealed(ledger, put, 13, shown_place(op), approval->shown);
 
-	sqlite3_bind_int64(put, 1, id_op(&record->id));
+	if (r < 0)
+		return r;
+	sqlite3_bind_int64(put, 1, op);
 	sqlite3_bind_int(put, 2, (int)approval->needed);
 	sqlite3_bind_int(put, 3, (int)approval->given);
 	sqlite3_bind_int(put, 4, (int)approval->stand);
@@ -128,7 +139,6 @@ static int put_approval(struct ledger *ledger, const struct store_operation *rec
 	bind_str(put, 10, approval->asked_by);
 	bind_str(put, 11, approval->asked_agent);
 	bind_str(put, 12, approval->answers);
-	bind_str(put, 13, approval->shown);
 	bind_str(put, 14, record->account);
 	bind_str(put, 15, record->action);
 	return ledger_run(ledger, put);
@@ -439,7 +449,6 @@ static int read_previous(struct ledger *ledger, struct store_command *command,
 			 const struct store_operation *record)
 {
 	sqlite3_stmt *get = ledger_statement(ledger, SQL_APPROVAL_PREVIOUS);
-	bool is_full = false;
 	int r;
 
 	bind_str(get, 1, record->account);
@@ -450,9 +459,10 @@ static int read_previous(struct ledger *ledger, struct store_command *command,
 		return r;
 	id_make(sqlite3_column_int64(get, 0), sqlite3_column_int64(get, 1), &command->previous);
 	command->previous_ms = sqlite3_column_int64(get, 2);
-	command->previous_shown = column_str(get, 3, command->mem, &is_full);
+	r = ledger_column_unsealed(ledger, get, 3, shown_place(sqlite3_column_int64(get, 0)),
+				   command->mem, &command->previous_shown);
 	sqlite3_reset(get);
-	return is_full ? FAIL_MEMORY : 0;
+	return r;
 }
 
 int ledger_find_approval(struct ledger *ledger, struct store_command *command,

@@ -23,6 +23,7 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "store/protection.h"
 #include "json/json.h"
 
 enum { UNCUT = SIZE_MAX };
@@ -303,6 +304,8 @@ int ledger_say(struct ledger *ledger, const struct ledger_said *said)
 {
 	struct buf *text = &ledger->audit.text;
 
+	if (!store_is_protected())
+		return 0;
 	tell_all(said, UNCUT, text);
 	if (text->is_spoiled)
 		tell_all(said, CUT_TEXT, text);
@@ -396,6 +399,8 @@ int ledger_say_settled(struct ledger *ledger, const struct store_command *comman
 	};
 	int r;
 
+	if (!store_is_protected())
+		return 0;
 	sqlite3_bind_int64(get, 1, id_op(&operation.id));
 	r = ledger_step(ledger, get);
 	if (r <= 0)

@@ -151,8 +151,7 @@ int ledger_epoch_load(struct ledger *ledger);
 int ledger_epoch_keys(struct ledger *ledger, struct ledger_epoch *epoch, char *why,
 		      size_t why_size);
 /* STORE_ROTATE and STORE_ERASE. */
-int ledger_rotate(struct ledger *ledger, struct store_command *command);
-int ledger_erase(struct ledger *ledger, struct store_command *command);
+int ledger_change_epoch(struct ledger *ledger, struct store_command *command);
 /* After a commit: end what it says of erased keys. */
 void ledger_epoch_finish(struct ledger *ledger);
 /* What is due by itself, and when the next of it is; -1: nothing. */

@@ -230,7 +230,7 @@ static int make_next(struct ledger *ledger, struct ledger_epoch *next)
 	return r;
 }
 
-int ledger_rotate(struct ledger *ledger, struct store_command *command)
+static int rotate(struct ledger *ledger, struct store_command *command)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	struct ledger_epoch next = {.number = audit->now.number + 1,
@@ -265,7 +265,7 @@ int ledger_rotate(struct ledger *ledger, struct store_command *command)
 
 /* -- erasing ----------------------------------------------------------------------- */
 
-int ledger_erase(struct ledger *ledger, struct store_command *command)
+static int erase(struct ledger *ledger, struct store_command *command)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	uint32_t epoch = command->log_epoch;
@@ -380,15 +380,19 @@ static void prune(struct ledger *ledger)
 	}
 }
 
+int ledger_change_epoch(struct ledger *ledger, struct store_command *command)
+{
+	return command->kind == STORE_ROTATE ? rotate(ledger, command) : erase(ledger, command);
+}
+
 /* One that nobody waits for, in a transaction of its own. */
-static void change_alone(struct ledger *ledger, struct store_command *command,
-			 int (*change)(struct ledger *ledger, struct store_command *command))
+static void change_alone(struct ledger *ledger, struct store_command *command)
 {
 	const struct engine_kind *kind = ledger->engine.kind;
 	int r = kind->begin(&ledger->engine);
 
 	if (r == 0) {
-		r = change(ledger, command);
+		r = ledger_change_epoch(ledger, command);
 		if (r == 0)
 			r = kind->commit(&ledger->engine);
 		else
@@ -425,14 +429,14 @@ int64_t ledger_epoch_due_ms(struct ledger *ledger)
 void ledger_epoch_tidy(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	struct store_command command = {.prunes = true, .log_epoch = audit->kept_oldest};
+	struct store_command command = {
+		.kind = STORE_ROTATE, .prunes = true, .log_epoch = audit->kept_oldest};
 
 	erase_old_seed(ledger);
 	prune(ledger);
 	if (ledger_epoch_due_ms(ledger) != 0)
 		return;
 	if (audit->kept_due_ms <= env_wall_ms(ledger->env))
-		change_alone(ledger, &command, ledger_erase);
-	else
-		change_alone(ledger, &command, ledger_rotate);
+		command.kind = STORE_ERASE;
+	change_alone(ledger, &command);
 }

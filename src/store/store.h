@@ -54,7 +54,7 @@ enum {
 	STORE_ERRANDS_MAX = 64,	 /* operations in one take or look */
 	STORE_LEASE_MS = 60000,	 /* one that a look has handed out is left alone so long */
 	STORE_WAITERS_LISTED = 20,
-	STORE_SHOWN_MAX = 1024 * 1024, /* bytes of `shown` that end a page of questions */
+	STORE_SHOWN_MAX = 1024 * 1024,	  /* bytes of `shown` that end a page of questions */
 	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */

@@ -34,6 +34,7 @@
 #include "store/ledger.h"
 
 #include "base/err.h"
+#include "store/protection.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +123,7 @@ int store_open_sqlite(const char *path, const struct store_options *options, con
 		return fail(FAIL_MEMORY);
 	}
 	options = options ? options : &none;
-	ledger->vault = options->vault;
+	ledger->vault = store_is_protected() ? options->vault : NULL;
 	r = take_directory(ledger, path, why, why_size);
 	if (r == 0)
 		r = ledger_connect(ledger, why, why_size);
@@ -468,79 +469,58 @@ static int tell(struct ledger *ledger, const struct store_command *command)
 		       : ledger_say_noted(ledger, command, &command->operation);
 }
 
-/* What people are asked, and what they answered. */
-static int apply_question(struct ledger *ledger, struct store_command *command)
+static int carry_out(struct ledger *ledger, struct store_command *command)
 {
-	if (command->kind == STORE_ASK_AGAIN)
+	bool changes;
+
+	switch (command->kind) {
+	case STORE_CLAIM:
+		return ledger_claim(ledger, command, false, &changes);
+	case STORE_SETTLE:
+		return ledger_settle(ledger, command);
+	case STORE_MOVE:
+		return ledger_move(ledger, command);
+	case STORE_NOTE:
+		return ledger_note(ledger, command);
+	case STORE_TELL:
+		return tell(ledger, command);
+	case STORE_KEEP:
+		return ledger_keep(ledger, command);
+	case STORE_DROP:
+		return ledger_drop(ledger, command);
+	case STORE_AMEND:
+		return ledger_amend(ledger, command);
+	case STORE_TAKE:
+		return ledger_take(ledger, command);
+	case STORE_DUE:
+		return ledger_due(ledger, command);
+	case STORE_POSTPONE:
+		return ledger_postpone(ledger, command);
+	case STORE_RELEASE:
+		return ledger_release(ledger, command);
+	case STORE_APPROVE:
+	case STORE_DENY:
+		return ledger_answer(ledger, command);
+	case STORE_ASK_AGAIN:
 		return ledger_ask_again(ledger, command);
-	return command->kind == STORE_LAPSE ? ledger_lapse(ledger, command)
-					    : ledger_answer(ledger, command);
+	case STORE_LAPSE:
+		return ledger_lapse(ledger, command);
+	case STORE_NOTICED:
+		return ledger_noticed(ledger, command);
+	case STORE_PURGE:
+		return ledger_purge(ledger, command);
+	case STORE_ROTATE:
+	case STORE_ERASE:
+		return ledger_change_epoch(ledger, command);
+	default:
+		unreachable("what changes nothing has been answered by engine_look");
+	}
 }
 
 static int engine_apply(struct engine *engine, struct store_command *command)
 {
-	struct ledger *ledger = ledger_of(engine);
-	bool changes;
-	int r;
+	int r = carry_out(ledger_of(engine), command);
 
-	switch (command->kind) {
-	case STORE_CLAIM:
-		r = ledger_claim(ledger, command, false, &changes);
-		break;
-	case STORE_SETTLE:
-		r = ledger_settle(ledger, command);
-		break;
-	case STORE_MOVE:
-		r = ledger_move(ledger, command);
-		break;
-	case STORE_NOTE:
-		r = ledger_note(ledger, command);
-		break;
-	case STORE_TELL:
-		r = tell(ledger, command);
-		break;
-	case STORE_KEEP:
-		r = ledger_keep(ledger, command);
-		break;
-	case STORE_DROP:
-		r = ledger_drop(ledger, command);
-		break;
-	case STORE_AMEND:
-		r = ledger_amend(ledger, command);
-		break;
-	case STORE_TAKE:
-		r = ledger_take(ledger, command);
-		break;
-	case STORE_DUE:
-		r = ledger_due(ledger, command);
-		break;
-	case STORE_POSTPONE:
-		r = ledger_postpone(ledger, command);
-		break;
-	case STORE_RELEASE:
-		r = ledger_release(ledger, command);
-		break;
-	case STORE_APPROVE:
-	case STORE_DENY:
-	case STORE_ASK_AGAIN:
-	case STORE_LAPSE:
-		r = apply_question(ledger, command);
-		break;
-	case STORE_NOTICED:
-		r = ledger_noticed(ledger, command);
-		break;
-	case STORE_PURGE:
-		r = ledger_purge(ledger, command);
-		break;
-	case STORE_ROTATE:
-		r = ledger_rotate(ledger, command);
-		break;
-	case STORE_ERASE:
-		r = ledger_erase(ledger, command);
-		break;
-	default:
-		unreachable("what changes nothing has been answered by engine_look");
-	}
 	if (r < 0 && r != FAIL_MEMORY && r != FAIL_LIMIT)
 		return r;
 	command->result = r; /* a full arena, or a limit, shows before the first change */

@@ -327,3 +327,19 @@ def test_many_bad_tokens_are_slowed_down(start_gate, config_of_file, upstream, i
     assert slugs[0] == 'unauthenticated' and slugs[-1] == 'too-many-attempts'
     assert upstream.effects(path) == 0
     assert gate.post(path, token, account=issuer.bearer()).outcome == 'created'
+
+
+def test_a_gate_stops_while_keys_are_fetched(start_gate, upstream, published, issuer, path, token):
+    # Shows that a server of keys that does not answer holds up neither whoever waits for it nor the end.
+    hold = Hold()
+    published.plan(KEYS, held(hold))
+    gate = start_gate(upstream, config(upstream, accounts=accounts(published.url + KEYS)))
+    hold.wait_entered()
+    with gate.connect() as connection:
+        connection.send_request('POST', path, [('Idempotency-Key', token), ('Authorization', issuer.bearer())], b'{}')
+        assert gate.get('/.counterfoil/help').status == 200
+        gate.terminate()
+        assert_problem(connection.read_response('POST'), 503, 'keys-unavailable', operation=False)
+    assert gate.wait_exit() == 0
+    hold.release()
+    assert upstream.effects(path) == 0

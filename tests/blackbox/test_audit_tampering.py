@@ -22,6 +22,10 @@ def log(start_gate, upstream, path, token, tmp_path):
     gate = start_gate(None, config(upstream, audit=SOON))
     for n in range(140):
         gate.post(f'{path}/{n}', f'{token}-{n}')
+    # Keys that are there are taken, in clear too: so this one is known to the forger.
+    seed = bytes(range(100, 132))
+    (gate.data / 'keys' / 'audit.1.key').write_bytes(seed)
+    (gate.data / 'keys' / 'audit.1.key').chmod(0o600)
     rotate(gate)
     wait_erased(gate, 'audit.key')
     gate.post(path, token)
@@ -35,7 +39,7 @@ def log(start_gate, upstream, path, token, tmp_path):
     folder = tmp_path / 'log'
     return types.SimpleNamespace(
         folder=folder, older=tmp_path / 'older', kept=tmp_path / 'kept', scratch=tmp_path, key=vkey(gate),
-        seed=(gate.data / 'keys' / 'audit.1.key').read_bytes(), entries=read_entries(folder))
+        seed=seed, entries=read_entries(folder))
 
 
 def verify(log, *options, key=None):

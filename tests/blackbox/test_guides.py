@@ -7,7 +7,7 @@ from harness.gate import BINARY, ROOT, command
 from harness.walk import blocks, walk
 
 GUIDES = {'tickets': 7, 'payments': 14, 'deployments': 12, 'recovery': 18, 'audit': 4, 'callers': 8,
-          'credentials': 5}
+          'credentials': 5, 'approvals': 6}
 
 
 def guide(name):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.client import Connection, assert_problem, build
-from harness.gate import config
+from harness.gate import command, config
 from harness.upstream import delayed, drop
 
 TEXT = {'type': 'string', 'required': True}
@@ -282,6 +282,59 @@ def test_last_use_is_told(gate, path, token, acme):
     assert used() is None
     gate.post(path, token, account=bearer(acme))
     assert used() is not None
+
+
+def test_the_audit_log_says_who(start_gate, upstream, path, token):
+    # Shows that keys made and revoked, failed attempts, and the key of each attempt are in the audit log.
+    gate = start_gate(upstream, config(upstream, accounts={'from': 'key'}))
+    key = gate.key('acme', 'bot', label='of the night')
+    operation = gate.post(path, token, account=bearer(key)).operation
+    gate.post(path, token, account='Bearer cfk_' + 43 * 'A')
+    gate.revoke(key['id'], 'left on a train')
+    gate.terminate()
+    assert gate.wait_exit() == 0
+    done = command('audit', 'show', gate.data, '--json')
+    entries = [json.loads(line) for line in done.stdout.splitlines()]
+
+    def told(event):
+        return [e for e in entries if event in e['events']]
+
+    [made], [ended], [failed] = told('key_created'), told('key_revoked'), told('authentication_failed')
+    assert made['by'] == ended['by'] == 'admin-token' and made['account'] == ended['account'] == 'acme'
+    assert key['id'] in json.dumps(made) and 'left on a train' in json.dumps(ended)
+    assert '127.0.0.1' in json.dumps(failed)
+    attempt = next(e for e in told('attempted') if e['operation'] == operation)
+    assert (attempt['agent'], attempt['credential'], attempt['account']) == ('bot', key['id'], 'acme')
+    assert key['key'] not in done.stdout
+
+
+def test_the_command_line(gate, tmp_path, number):
+    # Shows keys made, listed, used in place of admin-token and revoked from the command line.
+    def run(*arguments, key=None, env=None):
+        where = ['--key-file', key] if key else []
+        return command(*arguments, '--data', gate.data, *where, env=env)
+
+    made = run('key', 'create', '--account', f'cli-{number}', '--agent', 'ann', '--role', 'operator', '--json')
+    document = json.loads(made.stdout)
+    gate.secrets.add(document['key'])
+    file = tmp_path / 'ann.key'
+    file.write_text(document['key'] + '\n')
+    file.chmod(0o644)
+    assert run('op', 'list', key=file).returncode == 1  # others can read it
+    file.chmod(0o600)
+    assert run('op', 'list', key=file).returncode == 0
+    own = run('key', 'create', '--agent', 'bot', '--actions', 'tickets.*, reports.create', '--expires', '30d', key=file)
+    gate.secrets.add(own.stdout.strip())
+    assert own.returncode == 0 and own.stdout.startswith('cfk_') and own.stdout.count('\n') == 1
+    listed = json.loads(run('key', 'list', '--json', env={'COUNTERFOIL_KEY': document['key']}).stdout)['keys']
+    assert [k['agent'] for k in listed] == ['ann', 'bot'] and listed[1]['actions'] == ['tickets.*', 'reports.create']
+    assert all(k['account'] == f'cli-{number}' for k in listed)
+    refused = run('key', 'create', '--account', 'another', key=file)
+    assert refused.returncode == 1 and 'one account' in refused.stderr
+    assert run('key', 'revoke', document['id'], '--why', 'gone').returncode == 0
+    assert run('op', 'list', key=file).returncode == 1
+    assert run('key', 'create', '--role', 'king').returncode == 2
+    assert run('key', 'revoke', 'key_0').returncode == 1
 
 
 # -- the admin side ----------------------------------------------------------------------

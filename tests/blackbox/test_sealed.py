@@ -20,6 +20,7 @@ MARK = {part: f'zq7-{part}-xk9-unheard-of' for part in PARTS}
 ACCOUNT = 'Bearer ' + MARK['authorization']
 FIELDS = {'service': needed(), 'customer': text(), 'password': text(secret=True), 'size': {'type': 'integer', 'secret': True}}
 ACTIONS = {'notes.create': {'route': 'POST /v1/notes/{book}', 'fields': FIELDS},
+           'paid.create': {'route': 'POST /v1/paid/{book}', 'fields': FIELDS, 'approval': {'when': 'always'}},
            'jobs.create': {'route': 'POST /v1/jobs/{book}', 'fields': FIELDS, 'dispatch': 'outbox'},
            'asked.create': {'route': 'POST /v1/asked/{book}', 'fields': FIELDS,
                             'probe': {'get': '/v1/asked?customer={customer}', 'found': {'status': 200},
@@ -62,7 +63,7 @@ def hold():
 def told(start_gate, upstream, number, hold):
     """A gate with something of each kind in its files, one of each not ended."""
     gate = start_gate(None, ruled(upstream, ACTIONS, audit=SOON))
-    paths = {kind: f'/v1/{kind}/{number}' for kind in ('notes', 'jobs', 'asked')}
+    paths = {kind: f'/v1/{kind}/{number}' for kind in ('notes', 'jobs', 'asked', 'paid')}
     upstream.plan(paths['notes'], SAID)
     upstream.plan(paths['jobs'], held(hold, SAID))
     upstream.plan(paths['asked'], drop())
@@ -73,6 +74,8 @@ def told(start_gate, upstream, number, hold):
     assert post(gate, paths['jobs'], 'job-1').status == 202
     eventually(lambda: upstream.effects(paths['jobs']), what='the sending of the job')
     assert post(gate, paths['asked'], 'asked-1').status == 504
+    waiting = post(gate, paths['paid'], 'paid-1')
+    assert (waiting.status, waiting.outcome) == (202, 'awaiting_approval')
     refused = post(gate, paths['notes'], 'note-2', size=MARK['refused'])
     assert refused.status == 422 and MARK['refused'].encode() not in refused.body
     set_up = command('secret', 'set', 'pay_key', '--data', gate.data, stdin=MARK['secretvalue'])

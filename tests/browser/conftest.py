@@ -16,7 +16,7 @@ from harness.upstream import Upstream       # noqa: E402
 
 from page import Page, start_browser        # noqa: E402
 
-FIELDS = {'amount': {'type': 'money', 'currency': 'currency', 'required': True}, 'currency': needed(),
+FIELDS = {'amount': {'type': 'money', 'currency': 'currency', 'unit': 'major', 'required': True}, 'currency': needed(),
           'payment_id': needed(), 'note': text()}
 ACTIONS = {
     'refunds.create': {

@@ -445,7 +445,7 @@ static void a_page_ends_where_it_is_full(void **state)
 	large[sizeof(large) - 1] = '}';
 	for (int i = 0; i < 5; i++) {
 		snprintf(token, sizeof(token), "t%d", i);
-		claim = asking(ruled_claim(world, token), 1);
+		claim = ruled_asking(ruled_claim(world, token), 1);
 		claim->approval.shown = str_of(large, sizeof(large));
 		ruled_done(world, claim);
 	}

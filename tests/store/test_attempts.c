@@ -13,6 +13,7 @@ static void attempt_begins_with_its_claim(void **state)
 	struct store_command *claim = world_claim(world, "acme", "t1", 'a');
 	struct store_command *page = world_command(world, STORE_LIST), *find;
 
+	claim->attempt.credential = STR("key_1");
 	assert_int_equal(world_do(world, claim), 0);
 	assert_int_equal(claim->attempt_number, 1);
 	assert_int_equal(claim->operation.attempts, 1);
@@ -21,6 +22,7 @@ static void attempt_begins_with_its_claim(void **state)
 	assert_int_equal(find->attempt_count, 1);
 	assert_int_equal(find->attempts[0].outcome, 0);
 	assert_str(find->attempts[0].agent, "agent-1");
+	assert_str(find->attempts[0].credential, "key_1");
 	assert_str(find->attempts[0].task, "task-1");
 	assert_str(find->attempts[0].step, "step-1");
 	assert_str(find->attempts[0].request_id, "request-1");
@@ -138,6 +140,7 @@ static void note_needs_nobody(void **state)
 					.agent = STR("agent-2"),
 					.task = STR("task-2"),
 					.step = STR("step-2"),
+					.credential = STR("key_2"),
 					.request_id = STR("request-2"),
 					.delivered = 0};
 	struct store_command *find;
@@ -155,6 +158,7 @@ static void note_needs_nobody(void **state)
 	assert_str(find->attempts[1].task, "task-2");
 	assert_str(find->attempts[1].step, "step-2");
 	assert_str(find->attempts[1].request_id, "request-2");
+	assert_str(find->attempts[1].credential, "key_2");
 	assert_int_equal(find->attempts[1].delivered, 0);
 }
 

@@ -446,7 +446,7 @@ static void keys_are_their_owners_alone(void **state)
 	assert_non_null(strstr(world.why, "audit-data.key"));
 	chmod(path, 0600);
 	assert_int_equal(truncate(path, 31), 0);
-	assert_refused("32 bytes");
+	assert_refused("wrong size");
 }
 
 static void missing_key_is_refused_once_there_are_entries(void **state)

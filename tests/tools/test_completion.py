@@ -22,8 +22,8 @@ def complete(*words, cwd=None):
 
 class Completion(unittest.TestCase):
     def test_commands(self):
-        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'secret', 'audit', 'config', 'help',
-                                        '--version', '--help'])
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
+                                        'audit', 'vault', 'config', 'help', '--version', '--help'])
         self.assertEqual(complete('s'), ['serve', 'sandbox', 'secret'])
         self.assertEqual(complete('--v'), ['--version'])
 
@@ -32,16 +32,17 @@ class Completion(unittest.TestCase):
                                               'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
-        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'secret', 'audit', 'config'])
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
+                                              'audit', 'vault', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
         self.assertEqual(complete('help', 'op', 're'), ['resolve', 'release'])
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
-        self.assertEqual(complete('audit', ''), ['show', 'export', 'verify'])
+        self.assertEqual(complete('audit', ''), ['show', 'export', 'verify', 'prove', 'rotate', 'erase'])
         self.assertEqual(complete('secret', ''), ['set', 'list', 'rm'])
         self.assertEqual(complete('secret', 'set', 'a', '--d'), ['--data'])
-        self.assertEqual(complete('audit', 'verify', '--vkey', 'k', '--s'), ['--since'])
+        self.assertEqual(complete('audit', 'verify', '--vkey', 'k', '--s'), ['--since', '--state'])
         self.assertEqual(complete('config', 'schema', ''), ['--help'])
         self.assertEqual(complete('help', 'serve', ''), [])
 
