@@ -1,6 +1,7 @@
 """Checkpoints that go elsewhere over HTTP: to anchors that keep them, to witnesses that cosign them."""
 import json
 import shutil
+import threading
 
 import pytest
 
@@ -118,6 +119,26 @@ def test_a_witness_that_is_down(start_gate, upstream, witness, number):
     eventually(lambda: witnessed(gate, witness) == ('ok', 0), what='its cosignature')
     assert len([line for line in gate.log_lines() if line.get('event') == 'audit_witness_unreachable']) == 1
     close(gate)
+
+
+def test_some_that_never_answer(start_gate, upstream, witness, anchor, number):
+    # Shows that neither writes nor signing nor the gate's end wait for an anchor or a witness that takes
+    # connections and says nothing.
+    held = threading.Event()
+    gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor.url], 'witnesses': [witness.setting]}))
+    witness.trust(vkey(gate))
+    for server in (anchor, witness):
+        server.handle = lambda *arguments: held.wait(60) and (503, {}, b'')
+    try:
+        gate.post(f'/n/{number}', f'n-{number}')
+        eventually(lambda: anchor.requests, what='a call')
+        for n in range(20):
+            assert gate.post(f'/n/{number}-{n}', f'n-{number}-{n}').outcome == 'created'
+        eventually(lambda: verify(gate) == ('ok', 0), what='a signed log')
+        assert not held.is_set() and 'checkpoint' not in anchor.files
+        close(gate)
+    finally:
+        held.set()
 
 
 def test_a_witness_that_does_not_know_the_log(start_gate, upstream, witness, path, token):
