@@ -62,6 +62,9 @@ def test_cosigned(watched, upstream, witness, number):
         watched.post(f'/w/{number}-{n}', f'w-{number}-{n}')
         eventually(lambda: len(witness.cosigned) > n and f'— {witness.name} ' in checkpoint(watched))
         eventually(lambda: witnessed(watched, witness) == ('ok', 0), what='a cosigned log')
+    told = watched.operator('/api/audit/status').json()['witnesses']
+    assert [(one['name'], one['url']) for one in told] == [(witness.name, witness.url)]
+    eventually(lambda: watched.operator('/api/audit/status').json()['witnesses'][0]['cosigned_s'])
     close(watched)
     assert witness.cosigned == sorted(set(witness.cosigned)) and witness.refused == []
     newest = checkpoint(watched)
