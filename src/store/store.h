@@ -285,7 +285,7 @@ struct store_command {
 	bool prunes; /* erase: its entries are taken away too, where nothing needs them */
 
 	/* list: filters (empty or 0: any), and the page */
-	struct str filter_account, filter_token, filter_task;
+	struct str filter_account, filter_token, filter_task, filter_action;
 	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
