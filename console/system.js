@@ -102,6 +102,7 @@ function verification(status) {
 		['Newest checkpoint', status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
 		['Name', said(status.origin)],
 		['Anchors', status.anchors?.length ? status.anchors.map((anchor) => h('div', null, said(anchor))) : 'none: who can write the data directory could cut the log short'],
+		['Witnesses', status.witnesses?.length ? status.witnesses.map((witness) => h('div', null, said(witness.name), ' ', witness.cosigned_s ? badge('has cosigned it', 'good') : badge('has not cosigned it', 'warn'))) : null],
 		['Its signature', status.checkpoint ? (status.checkpoint.signed ? badge('holds, by this gate’s key', 'good') : badge('does not hold', 'bad')) : null],
 	]), h('p', {class: 'hint'}, ['That every entry is as it was signed is for ', h('code', null, 'counterfoil audit verify'), ' to say: elsewhere, with a key that you kept.']));
 }

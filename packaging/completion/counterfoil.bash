@@ -100,8 +100,8 @@ _counterfoil_audit() {
 		;;
 	verify)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--vkey --since --state --proof --json --config \
-				--help"
+			_counterfoil_reply "--vkey --since --witness --state --proof --json \
+				--config --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))
