@@ -547,8 +547,8 @@ static void changed_rows_are_never_signed(void **state)
 		"DELETE FROM audit WHERE seq = 2",
 		"DELETE FROM audit WHERE seq = 3",
 		"UPDATE audit SET entry = (SELECT entry FROM audit WHERE seq = 2) WHERE seq = 3",
-		"UPDATE audit SET entry = CAST(substr(entry, 1, 200) || x'55' ||"
-		" substr(entry, 202) AS BLOB) WHERE seq = 3",
+		("UPDATE audit SET entry = CAST(substr(entry, 1, 200) || x'55' ||"
+		 " substr(entry, 202) AS BLOB) WHERE seq = 3"),
 	};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {

@@ -133,8 +133,9 @@ static void rows_that_were_changed_send_nothing(void **state)
 		"UPDATE operation SET state = 2, due = 1",
 		"UPDATE operation SET state = 2, due = 1; UPDATE approval SET given = 1, stand = 2",
 		"UPDATE operation SET state = 2, due = 1; DELETE FROM approval",
-		"UPDATE operation SET state = 2, due = 1; UPDATE approval SET given = 1, stand = 2,"
-		" agreed = randomblob(32)",
+		("UPDATE operation SET state = 2, due = 1; UPDATE approval SET given = 1, stand = "
+		 "2,"
+		 " agreed = randomblob(32)"),
 	};
 
 	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {

@@ -18,7 +18,7 @@
 #undef fail /* cmocka has its own */
 #include <cmocka.h>
 
-enum { DAY_MS = 86400000, WORLD_WAIT_S = 20 };
+enum { DAY_MS = 86400000, WORLD_WAIT_S = 20, WORLD_MEMORY = 1 << 30 };
 
 struct world {
 	struct store *store;
@@ -52,7 +52,7 @@ extern bool world_is_in_clear;
 /* Open over `directory` (kept in world->directory), or in memory where it is NULL. 0 or < 0. */
 int world_open(struct world *world, const char *directory);
 void world_close(struct world *world);
-/* A fresh directory name under /tmp. */
+/* A fresh directory, in memory where there is room for it, else under /tmp. */
 void world_directory(char out[64]);
 void world_remove(const char *directory);
 
