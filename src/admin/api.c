@@ -120,6 +120,21 @@ bool api_failed(struct api_call *call, const char *absent_detail)
 	return true;
 }
 
+bool api_operation_failed(struct api_call *call)
+{
+	return api_failed(call, "There is no such operation.");
+}
+
+void api_find_operation(struct api_call *call, const struct operation_id *id, store_done done)
+{
+	call->command = (struct store_command){
+		.kind = STORE_FIND,
+		.by_id = true,
+		.operation = {.id = *id, .account = api_scope(call)},
+	};
+	api_ask(call, done);
+}
+
 void api_json_begin(struct json_writer *json, struct buf *body)
 {
 	buf_init(body, API_ANSWER_MAX);

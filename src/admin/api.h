@@ -117,6 +117,12 @@ bool api_operation_id(struct api_call *call, struct operation_id *out_id);
  */
 bool api_failed(struct api_call *call, const char *absent_detail);
 
+/* Ask the store for one operation that the caller may see, with all that is told of it. */
+void api_find_operation(struct api_call *call, const struct operation_id *id, store_done done);
+
+/* api_failed() of a command about one operation, or about a list of them. */
+bool api_operation_failed(struct api_call *call);
+
 /* Answers. A buffer of api_json_begin() is taken back, and freed, by api_json_end(). */
 void api_json_begin(struct json_writer *json, struct buf *body);
 void api_json_end(struct api_call *call, int status, struct buf *body);

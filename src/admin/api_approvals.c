@@ -33,11 +33,6 @@ struct answering {
 	struct store_consent consent;
 };
 
-static bool failed(struct api_call *call)
-{
-	return api_failed(call, "There is no such operation.");
-}
-
 /* -- looking ----------------------------------------------------------------------- */
 
 static void listed(struct store_command *command)
@@ -46,7 +41,7 @@ static void listed(struct store_command *command)
 	struct json_writer json;
 	struct buf body;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	api_json_begin(&json, &body);
 	approval_list_json(&json, command, gate_settings(call->admin->gate));
@@ -113,16 +108,6 @@ void api_list_approvals(struct api_call *call)
 	}
 }
 
-static void find(struct api_call *call, const struct operation_id *id, store_done done)
-{
-	call->command = (struct store_command){
-		.kind = STORE_FIND,
-		.by_id = true,
-		.operation = {.id = *id, .account = api_scope(call)},
-	};
-	api_ask(call, done);
-}
-
 /* True: nobody was ever asked about it, and that has been answered. */
 static bool is_no_question(struct api_call *call)
 {
@@ -138,7 +123,7 @@ static void found(struct store_command *command)
 	struct json_writer json;
 	struct buf body;
 
-	if (failed(call) || is_no_question(call))
+	if (api_operation_failed(call) || is_no_question(call))
 		return;
 	api_json_begin(&json, &body);
 	approval_found_json(&json, command, gate_settings(call->admin->gate));
@@ -150,7 +135,7 @@ void api_show_approval(struct api_call *call)
 	struct operation_id id;
 
 	if (api_operation_id(call, &id))
-		find(call, &id, found);
+		api_find_operation(call, &id, found);
 }
 
 /* -- refusing an answer ------------------------------------------------------------ */
@@ -212,7 +197,7 @@ static void consented(struct store_command *command)
 	struct gate *gate = call->admin->gate;
 	bool is_lapsed = command->result == STORE_LAPSED;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	if (command->result == 0 || is_lapsed) {
 		waiting_call(&gate->waiting, &answering->id);
@@ -223,7 +208,7 @@ static void consented(struct store_command *command)
 		return;
 	}
 	log_answer(call, answering);
-	find(call, &answering->id, found);
+	api_find_operation(call, &answering->id, found);
 }
 
 static void consent(struct api_call *call, const struct store_operation *operation)
@@ -251,7 +236,7 @@ static void asked_again(struct store_command *command)
 	const struct answering *answering = call->state;
 	struct gate *gate = call->admin->gate;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	if (command->result != 0) {
 		answer_over(call);
@@ -354,7 +339,7 @@ static void considered(struct store_command *command)
 	const struct settings *settings = gate_settings(call->admin->gate);
 	struct store_command seen;
 
-	if (failed(call) || is_no_question(call))
+	if (api_operation_failed(call) || is_no_question(call))
 		return;
 	seen = *command;
 	if (seen.operation.state != STATE_AWAITING_APPROVAL)
@@ -420,7 +405,7 @@ static void answer(struct api_call *call, bool is_approval)
 	if (wrong)
 		api_problem(call, PROBLEM_BODY_MALFORMED, wrong);
 	else
-		find(call, &answering->id, considered);
+		api_find_operation(call, &answering->id, considered);
 }
 
 void api_approve(struct api_call *call)

@@ -22,18 +22,13 @@ struct deciding {
 
 /* -- looking ----------------------------------------------------------------------- */
 
-static bool failed(struct api_call *call)
-{
-	return api_failed(call, "There is no such operation.");
-}
-
 static void listed(struct store_command *command)
 {
 	struct api_call *call = api_call_of(command);
 	struct json_writer json;
 	struct buf body;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	api_json_begin(&json, &body);
 	operation_list_json(&json, command, false);
@@ -67,23 +62,13 @@ void api_list_operations(struct api_call *call)
 		api_ask(call, listed);
 }
 
-static void find(struct api_call *call, const struct operation_id *id, store_done done)
-{
-	call->command = (struct store_command){
-		.kind = STORE_FIND,
-		.by_id = true,
-		.operation = {.id = *id, .account = api_scope(call)},
-	};
-	api_ask(call, done);
-}
-
 static void found(struct store_command *command)
 {
 	struct api_call *call = api_call_of(command);
 	struct json_writer json;
 	struct buf body;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	api_json_begin(&json, &body);
 	operation_found_json(&json, command, gate_settings(call->admin->gate), false);
@@ -95,7 +80,7 @@ void api_show_operation(struct api_call *call)
 	struct operation_id id;
 
 	if (api_operation_id(call, &id))
-		find(call, &id, found);
+		api_find_operation(call, &id, found);
 }
 
 /* -- deciding ---------------------------------------------------------------------- */
@@ -147,7 +132,7 @@ static void decided(struct store_command *command)
 	const struct deciding *deciding = call->state;
 	struct gate *gate = call->admin->gate;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	if (command->result == STORE_LOST) {
 		answer_lost(call, &deciding->decision);
@@ -158,7 +143,7 @@ static void decided(struct store_command *command)
 		waiting_call(&gate->waiting, &deciding->id);
 	if (command->makes_due)
 		background_poke(gate);
-	find(call, &deciding->id, found);
+	api_find_operation(call, &deciding->id, found);
 }
 
 static void considered(struct store_command *command)
@@ -168,7 +153,7 @@ static void considered(struct store_command *command)
 	struct gate *gate = call->admin->gate;
 	struct store_command seen = *command;
 
-	if (failed(call))
+	if (api_operation_failed(call))
 		return;
 	decision_command(&deciding->decision, gate_settings(gate), &seen, env_wall_ms(gate->env),
 			 &call->exchange->mem, &call->command);
@@ -193,7 +178,7 @@ static void decide(struct api_call *call, enum decision_kind kind)
 	else if (!decision_by(&deciding->decision, &call->caller, &call->exchange->mem))
 		exchange_abort(call->exchange);
 	else
-		find(call, &deciding->id, considered);
+		api_find_operation(call, &deciding->id, considered);
 }
 
 void api_cancel(struct api_call *call)

@@ -5,12 +5,11 @@
  * refuses it for anything else. Without a person at a terminal there is nobody to show it to; then
  * whoever calls has to name the fingerprint that they mean.
  */
-#include "cli/admin_client.h"
+#include "cli/admin_call.h"
 #include "cli/approval_view.h"
 #include "cli/command.h"
 #include "cli/op_view.h"
 #include "cli/terminal.h"
-#include "core/operation.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -36,21 +35,6 @@ static const struct command_option deny_options[] = {
 	{"--fingerprint", "F", "only if what is asked about has this fingerprint"},
 	ADMIN_OPTIONS,
 };
-
-/* The first operand as an operation id in its one spelling; false after a message. */
-static bool read_id(const struct command_call *call, char out_id[OPERATION_ID_TEXT + 1])
-{
-	struct operation_id id;
-
-	if (!operation_id_read(str_from(call->operands[0]), &id)) {
-		command_misused(call->command,
-				"\"%s\" is no operation id: op_ and 26 letters and digits",
-				call->operands[0]);
-		return false;
-	}
-	operation_id_write(&id, out_id);
-	return true;
-}
 
 static int ask_about(struct admin_client *client, const char *id)
 {
@@ -205,7 +189,7 @@ static int run_approve(const struct command_call *call)
 
 	if (r != EXIT_DONE)
 		return r;
-	if (!read_id(call, id))
+	if (!admin_read_id(call, id))
 		return EXIT_USAGE;
 	r = admin_client_open(&client, call);
 	if (r == EXIT_DONE)
@@ -253,7 +237,7 @@ static int run_deny(const struct command_call *call)
 
 	if (!call->options[DENY_WHY])
 		return command_misused(call->command, "--why says why, to whoever asked");
-	if (!read_id(call, id))
+	if (!admin_read_id(call, id))
 		return EXIT_USAGE;
 	r = admin_client_open(&client, call);
 	if (r == EXIT_DONE)

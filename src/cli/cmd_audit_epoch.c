@@ -3,7 +3,7 @@
  *
  * The gate that runs does both, in the order that a crash cannot harm; here it is only asked.
  */
-#include "cli/admin_client.h"
+#include "cli/admin_call.h"
 #include "cli/command.h"
 #include "json/json.h"
 
@@ -34,22 +34,16 @@ static long long epoch_of(const struct admin_client *client)
 		       : -1;
 }
 
-/* Ask, and say what has been done: `done` has the epoch's number in it. */
-static int ask(const struct command_call *call, const char *target, struct buf *body,
-	       const char *before, const char *after)
+static void print_begun(const struct command_call *call, struct admin_client *client)
 {
-	struct admin_client client;
-	int r = admin_client_open(&client, call);
+	printf("epoch %lld has begun; the key before it signs its last checkpoint and is erased\n",
+	       epoch_of(client));
+}
 
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "POST", str_from(target), buf_str(body));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		printf("%s%lld%s\n", before, epoch_of(&client), after);
-	admin_client_close(&client);
-	buf_fini(body);
-	return r;
+static void print_erased(const struct command_call *call, struct admin_client *client)
+{
+	printf("the data key of epoch %lld is erased here; copies of it are yours to erase\n",
+	       epoch_of(client));
 }
 
 static void write_why(struct json_writer *json, const char *why)
@@ -70,8 +64,7 @@ static int run_rotate(const struct command_call *call)
 	json_open_object(&json);
 	write_why(&json, call->options[ROTATE_WHY]);
 	json_close_object(&json);
-	return ask(call, "/api/audit/rotate", &body, "epoch ",
-		   " has begun; the key before it signs its last checkpoint and is erased");
+	return admin_call_take_body(call, STR("/api/audit/rotate"), &body, print_begun);
 }
 
 static int run_erase(const struct command_call *call)
@@ -93,8 +86,7 @@ static int run_erase(const struct command_call *call)
 	json_boolean(&json, call->options[ERASE_PRUNE] != NULL);
 	write_why(&json, call->options[ERASE_WHY]);
 	json_close_object(&json);
-	return ask(call, "/api/audit/erase", &body, "the data key of epoch ",
-		   " is erased here; copies of it are yours to erase");
+	return admin_call_take_body(call, STR("/api/audit/erase"), &body, print_erased);
 }
 
 const struct command command_audit_rotate = {

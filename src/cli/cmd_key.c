@@ -4,10 +4,9 @@
  * A key is shown once, as it is made: alone on standard output, so that it can be written straight
  * into a file; all that is said about it goes to standard error.
  */
-#include "cli/admin_client.h"
+#include "cli/admin_call.h"
 #include "cli/command.h"
 #include "cli/op_view.h"
-#include "cli/table.h"
 #include "core/caller.h"
 
 #include <stdlib.h>
@@ -15,32 +14,8 @@
 enum {
 	TARGET_MAX = 256,
 	BODY_MAX = 64 * 1024,
-	OUTPUT_MAX = 4 * 1024 * 1024,
 	COLUMNS = 8,
 };
-
-/* Send a body that has been written, and let go of it; then show the answer by `print`. */
-static int send_body(const struct command_call *call, struct str target, struct buf *body,
-		     void (*print)(struct admin_client *client))
-{
-	struct admin_client client;
-	int r;
-
-	if (body->is_spoiled) {
-		buf_fini(body);
-		return command_misused(call->command, "these texts are too long");
-	}
-	r = admin_client_open(&client, call);
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "POST", target, buf_str(body));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		print(&client);
-	admin_client_close(&client);
-	buf_fini(body);
-	return r;
-}
 
 /* -- create ------------------------------------------------------------------------ */
 
@@ -107,7 +82,7 @@ static void write_wish(const struct command_call *call, struct buf *body)
 	json_close_object(&json);
 }
 
-static void print_created(struct admin_client *client)
+static void print_created(const struct command_call *call, struct admin_client *client)
 {
 	struct str key = op_member_text(client->json, "key", &client->mem);
 	struct str id = op_member_text(client->json, "id", &client->mem);
@@ -129,7 +104,7 @@ static int run_create(const struct command_call *call)
 				       role);
 	buf_init(&body, BODY_MAX);
 	write_wish(call, &body);
-	return send_body(call, STR("/api/keys"), &body, print_created);
+	return admin_call_take_body(call, STR("/api/keys"), &body, print_created);
 }
 
 static const struct command command_create = {
@@ -180,41 +155,19 @@ static void add_row(const struct json_value *key, struct arena *mem, struct tabl
 	table_add(table, texts);
 }
 
-static void print_list(struct admin_client *client)
+static void print_list(const struct command_call *call, struct admin_client *client)
 {
 	static const struct table_column columns[COLUMNS] = {
 		{"KEY", 20},  {"STATE", 8},    {"ACCOUNT", 24},	  {"AGENT", 24},
 		{"ROLE", 10}, {"EXPIRES", 24}, {"LAST USED", 24}, {"LABEL", 40}};
-	const struct json_value *list = json_member(client->json, STR("keys"));
-	size_t count = list && list->type == JSON_ARRAY ? list->array.count : 0;
-	struct table table;
-	struct buf out;
 
-	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, &client->mem)) {
-		command_message("there is no key; counterfoil key create makes one");
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		add_row(list->array.items[i], &client->mem, &table);
-	buf_init(&out, OUTPUT_MAX);
-	table_write(&table, &out);
-	fwrite(out.at, 1, out.len, stdout);
-	buf_fini(&out);
+	admin_print_table(client, "keys", columns, COLUMNS, add_row,
+			  "there is no key; counterfoil key create makes one");
 }
 
 static int run_list(const struct command_call *call)
 {
-	struct admin_client client;
-	int r = admin_client_open(&client, call);
-
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "GET", STR("/api/keys"), STR(""));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		print_list(&client);
-	admin_client_close(&client);
-	return r;
+	return admin_call(call, "GET", STR("/api/keys"), STR(""), print_list);
 }
 
 static const struct command command_list = {
@@ -235,7 +188,7 @@ static const struct command_option revoke_options[] = {
 	ADMIN_OPTIONS,
 };
 
-static void print_revoked(struct admin_client *client)
+static void print_revoked(const struct command_call *call, struct admin_client *client)
 {
 	struct str id = op_member_text(client->json, "id", &client->mem);
 
@@ -261,7 +214,7 @@ static int run_revoke(const struct command_call *call)
 		buf_fini(&body);
 		r = command_misused(call->command, "the id of a key is key_ and 16 characters");
 	} else {
-		r = send_body(call, buf_str(&target), &body, print_revoked);
+		r = admin_call_take_body(call, buf_str(&target), &body, print_revoked);
 	}
 	buf_fini(&target);
 	return r;

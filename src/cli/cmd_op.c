@@ -4,12 +4,11 @@
  * Each asks the running gate over its admin listener; nothing here opens the store, so an
  * operator's decision passes through the same table of moves as everything else.
  */
-#include "cli/admin_client.h"
+#include "cli/admin_call.h"
 #include "cli/command.h"
 #include "cli/lock_view.h"
 #include "cli/op_view.h"
 #include "cli/suggest.h"
-#include "core/operation.h"
 
 enum {
 	LIST_LIMIT_MAX = 200,	       /* operations of one page */
@@ -20,36 +19,13 @@ enum {
 
 /* -- what the commands share ------------------------------------------------------- */
 
-/* The first operand as an operation id in its one spelling; false after a message. */
-static bool read_id(const struct command_call *call, char out_id[OPERATION_ID_TEXT + 1])
-{
-	struct operation_id id;
-
-	if (!operation_id_read(str_from(call->operands[0]), &id)) {
-		command_misused(call->command,
-				"\"%s\" is no operation id: op_ and 26 letters and digits",
-				call->operands[0]);
-		return false;
-	}
-	operation_id_write(&id, out_id);
-	return true;
-}
-
-static void print_buf(struct buf *out)
-{
-	if (out->is_spoiled)
-		command_message("the answer is too long to be shown; try --json");
-	fwrite(out->at, 1, out->len, stdout);
-	buf_fini(out);
-}
-
-static void print_operation(struct admin_client *client)
+static void print_operation(const struct command_call *call, struct admin_client *client)
 {
 	struct buf out;
 
 	buf_init(&out, OUTPUT_MAX);
 	op_view_show(client->json, &client->mem, &out);
-	print_buf(&out);
+	admin_print_buf(&out);
 }
 
 /* Ask about one operation, and show the operation that is the answer. */
@@ -57,21 +33,11 @@ static int ask_and_show(const struct command_call *call, const char *method, con
 			struct str body)
 {
 	char id[OPERATION_ID_TEXT + 1], target[128];
-	struct admin_client client;
-	int r;
 
-	if (!read_id(call, id))
+	if (!admin_read_id(call, id))
 		return EXIT_USAGE;
 	snprintf(target, sizeof(target), "/api/operations/%s%s", id, after_id);
-	r = admin_client_open(&client, call);
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, method, str_from(target), body);
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		print_operation(&client);
-	admin_client_close(&client);
-	return r;
+	return admin_call(call, method, str_from(target), body, print_operation);
 }
 
 /* -- list -------------------------------------------------------------------------- */
@@ -159,7 +125,7 @@ static bool has_queued(const struct json_value *operations, struct arena *mem)
 	return false;
 }
 
-static void print_list(struct admin_client *client)
+static void print_list(const struct command_call *call, struct admin_client *client)
 {
 	const struct json_value *operations = json_member(client->json, STR("operations"));
 	struct json_value *next = json_member(client->json, STR("next"));
@@ -168,28 +134,11 @@ static void print_list(struct admin_client *client)
 	buf_init(&out, OUTPUT_MAX);
 	if (op_view_list(operations, &client->mem, &out) == 0)
 		command_message("no operation to list");
-	print_buf(&out);
+	admin_print_buf(&out);
 	if (has_queued(operations, &client->mem))
 		command_message("op show OP says what a queued one waits for");
 	if (next && next->type == JSON_STRING && next->string.len)
 		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));
-}
-
-/* Ask for a list, and show it by `print`. */
-static int ask_and_list(const struct command_call *call, struct str target,
-			void (*print)(struct admin_client *client))
-{
-	struct admin_client client;
-	int r = admin_client_open(&client, call);
-
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "GET", target, STR(""));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		print(&client);
-	admin_client_close(&client);
-	return r;
 }
 
 static int run_list(const struct command_call *call)
@@ -204,7 +153,7 @@ static int run_list(const struct command_call *call)
 	buf_init(&target, TARGET_MAX);
 	write_list_target(call, &target);
 	r = target.is_spoiled ? command_misused(call->command, "these options are too long")
-			      : ask_and_list(call, buf_str(&target), print_list);
+			      : admin_call(call, "GET", buf_str(&target), STR(""), print_list);
 	buf_fini(&target);
 	return r;
 }
@@ -394,7 +343,7 @@ static const struct command_option locks_options[] = {
 	ADMIN_OPTIONS,
 };
 
-static void print_locks(struct admin_client *client)
+static void print_locks(const struct command_call *call, struct admin_client *client)
 {
 	const struct json_value *more = json_member(client->json, STR("more"));
 	struct buf out;
@@ -402,7 +351,7 @@ static void print_locks(struct admin_client *client)
 	buf_init(&out, OUTPUT_MAX);
 	if (lock_view_list(json_member(client->json, STR("locks")), &client->mem, &out) == 0)
 		command_message("no lock to list");
-	print_buf(&out);
+	admin_print_buf(&out);
 	if (more && more->type == JSON_TRUE)
 		command_message("there may be more; those that are held come first");
 }
@@ -416,7 +365,8 @@ static int run_locks(const struct command_call *call)
 	bool is_held = call->options[LOCKS_HELD] != NULL;
 	bool is_waited_for = call->options[LOCKS_WAITING] != NULL;
 
-	return ask_and_list(call, str_from(targets[is_held][is_waited_for]), print_locks);
+	return admin_call(call, "GET", str_from(targets[is_held][is_waited_for]), STR(""),
+			  print_locks);
 }
 
 static const struct command command_locks = {

@@ -5,10 +5,9 @@
  * would read it; from a terminal it is asked for without an echo. Nothing here prints one, and the
  * gate does not give one back.
  */
-#include "cli/admin_client.h"
+#include "cli/admin_call.h"
 #include "cli/command.h"
 #include "cli/op_view.h"
-#include "cli/table.h"
 #include "core/secret.h"
 
 #include <errno.h>
@@ -21,7 +20,6 @@ enum {
 	TARGET_MAX = 128,
 	READ_MAX = SECRET_VALUE_MAX + 2, /* with the end of its line, and one byte too many */
 	BODY_MAX = 6 * SECRET_VALUE_MAX + 64,
-	OUTPUT_MAX = 4 * 1024 * 1024,
 	COLUMNS = 3,
 };
 
@@ -141,19 +139,9 @@ static bool write_body(struct str value, struct arena *mem, struct buf *body)
 	return false;
 }
 
-static int send_secret(const struct command_call *call, const char *target, struct str body)
+static void print_set(const struct command_call *call, struct admin_client *client)
 {
-	struct admin_client client;
-	int r = admin_client_open(&client, call);
-
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "PUT", str_from(target), body);
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		printf("%s is set\n", call->operands[0]);
-	admin_client_close(&client);
-	return r;
+	printf("%s is set\n", call->operands[0]);
 }
 
 static int run_set(const struct command_call *call)
@@ -173,7 +161,7 @@ static int run_set(const struct command_call *call)
 	is_read = isatty(STDIN_FILENO) ? ask_terminal(call->operands[0], &input)
 				       : read_input(&input, false);
 	if (is_read && write_body(trimmed(&input), &mem, &body))
-		r = send_secret(call, target, buf_str(&body));
+		r = admin_call(call, "PUT", str_from(target), buf_str(&body), print_set);
 	arena_fini(&mem);
 	buf_fini_wiped(&body);
 	buf_fini_wiped(&input);
@@ -225,40 +213,18 @@ static void add_row(const struct json_value *secret, struct arena *mem, struct t
 	table_add(table, texts);
 }
 
-static void print_list(struct admin_client *client)
+static void print_list(const struct command_call *call, struct admin_client *client)
 {
 	static const struct table_column columns[COLUMNS] = {
 		{"SECRET", SECRET_NAME_MAX}, {"SET", 24}, {"UPSTREAMS", 80}};
-	const struct json_value *list = json_member(client->json, STR("secrets"));
-	size_t count = list && list->type == JSON_ARRAY ? list->array.count : 0;
-	struct table table;
-	struct buf out;
 
-	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, &client->mem)) {
-		command_message("no secret is set, and no upstream wants one");
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		add_row(list->array.items[i], &client->mem, &table);
-	buf_init(&out, OUTPUT_MAX);
-	table_write(&table, &out);
-	fwrite(out.at, 1, out.len, stdout);
-	buf_fini(&out);
+	admin_print_table(client, "secrets", columns, COLUMNS, add_row,
+			  "no secret is set, and no upstream wants one");
 }
 
 static int run_list(const struct command_call *call)
 {
-	struct admin_client client;
-	int r = admin_client_open(&client, call);
-
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "GET", STR("/api/secrets"), STR(""));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		print_list(&client);
-	admin_client_close(&client);
-	return r;
+	return admin_call(call, "GET", STR("/api/secrets"), STR(""), print_list);
 }
 
 static const struct command command_list = {
@@ -275,23 +241,18 @@ static const struct command command_list = {
 
 /* -- rm ---------------------------------------------------------------------------- */
 
+static void print_removed(const struct command_call *call, struct admin_client *client)
+{
+	printf("%s is removed\n", call->operands[0]);
+}
+
 static int run_remove(const struct command_call *call)
 {
 	char target[TARGET_MAX];
-	struct admin_client client;
-	int r;
 
 	if (!read_name(call, target))
 		return EXIT_USAGE;
-	r = admin_client_open(&client, call);
-	if (r == EXIT_DONE)
-		r = admin_ask(&client, "DELETE", str_from(target), STR(""));
-	if (r == EXIT_DONE && admin_wants_json(call))
-		admin_print_json(&client);
-	else if (r == EXIT_DONE)
-		printf("%s is removed\n", call->operands[0]);
-	admin_client_close(&client);
-	return r;
+	return admin_call(call, "DELETE", str_from(target), STR(""), print_removed);
 }
 
 static const struct command command_remove = {

@@ -17,21 +17,6 @@ struct telling {
 	bool is_for_caller;
 };
 
-static const char *actor_name(enum store_actor actor)
-{
-	switch (actor) {
-	case ACTOR_CALLER:
-		return "caller";
-	case ACTOR_DISPATCHER:
-		return "dispatcher";
-	case ACTOR_RECONCILER:
-		return "reconciler";
-	case ACTOR_OPERATOR:
-		return "operator";
-	}
-	return "caller";
-}
-
 static void member(struct json_writer *json, const char *name, struct str value)
 {
 	json_name(json, name);
@@ -89,7 +74,7 @@ static void write_attempt(struct json_writer *json, const struct store_attempt *
 	json_name(json, "outcome");
 	json_text(json, outcome_name(shown_outcome(attempt)));
 	json_name(json, "by");
-	json_text(json, actor_name(attempt->by));
+	json_text(json, store_actor_name(attempt->by));
 	member(json, "agent", attempt->agent);
 	if (!is_for_caller)
 		member(json, "credential", attempt->credential);

@@ -121,6 +121,10 @@ const struct buf *request_lines(struct request *request);
 /* Answer 202 with the operation that request->command has found; or with `problem`, which says the
  * same in short. */
 enum step request_report(struct request *request, enum problem problem);
+
+/* Ask the store how the request's operation stands, into request->command; waits for it. */
+enum step request_look(struct request *request);
+
 /* The credential, as it is kept with the attempt; empty where it is what names the account. */
 static inline struct str request_credential(const struct request *request)
 {

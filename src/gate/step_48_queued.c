@@ -23,7 +23,7 @@ static void found(struct store_command *command)
 	flow_wake(command->owner);
 }
 
-enum step step_queued_start(struct request *request)
+enum step request_look(struct request *request)
 {
 	request->command = (struct store_command){
 		.kind = STORE_FIND,
@@ -35,6 +35,11 @@ enum step step_queued_start(struct request *request)
 	};
 	gate_ask(&request->worker->station, &request->command);
 	return FLOW_WAITS;
+}
+
+enum step step_queued_start(struct request *request)
+{
+	return request_look(request);
 }
 
 /*

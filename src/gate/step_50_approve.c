@@ -35,23 +35,9 @@ enum step step_approve_or_wait(struct request *request)
 	return step_wait_is_wished(request) ? STEP_WAIT : STEP_APPROVE;
 }
 
-static void found(struct store_command *command)
-{
-	flow_wake(command->owner);
-}
-
 enum step step_approve_start(struct request *request)
 {
-	request->command = (struct store_command){
-		.kind = STORE_FIND,
-		.mem = &request->exchange->mem,
-		.done = found,
-		.owner = request,
-		.by_id = true,
-		.operation = {.id = request->id, .account = request->account},
-	};
-	gate_ask(&request->worker->station, &request->command);
-	return FLOW_WAITS;
+	return request_look(request);
 }
 
 enum step step_approve_finish(struct request *request)

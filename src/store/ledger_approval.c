@@ -481,13 +481,13 @@ int ledger_find_approval(struct ledger *ledger, struct store_command *command,
 	return r == 0 ? read_previous(ledger, command, record) : r;
 }
 
-/* One more of the page. */
 /* What a page has taken so far. */
 struct page {
 	size_t scanned; /* looked at */
 	size_t shown;	/* bytes; whoever asks with large commands hides nobody else's */
 };
 
+/* One more of the page. */
 static int add_found(struct ledger *ledger, struct store_command *command, int64_t op,
 		     struct page *page)
 {

@@ -68,21 +68,6 @@ static enum entry_type type_of_event(enum operation_event event)
 	}
 }
 
-static const char *actor_name(enum store_actor actor)
-{
-	switch (actor) {
-	case ACTOR_CALLER:
-		return "caller";
-	case ACTOR_DISPATCHER:
-		return "dispatcher";
-	case ACTOR_RECONCILER:
-		return "reconciler";
-	case ACTOR_OPERATOR:
-		return "operator";
-	}
-	return "?";
-}
-
 /* -- the text ---------------------------------------------------------------------- */
 
 /* A writer that leaves out what is empty, and cuts what is too long. */
@@ -186,7 +171,7 @@ static void tell_by(struct teller *teller, const struct ledger_said *said)
 	if (said->has_end && said->operation->decided_by.len)
 		tell_text(teller, "by", said->operation->decided_by);
 	else if (said->attempt && (said->attempt->by || said->type != ENTRY_OUTCOME))
-		tell_text(teller, "by", str_from(actor_name(said->attempt->by)));
+		tell_text(teller, "by", str_from(store_actor_name(said->attempt->by)));
 }
 
 static void tell_end(struct teller *teller, const struct store_operation *operation)

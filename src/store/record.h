@@ -76,6 +76,9 @@ enum store_actor {
 	ACTOR_OPERATOR = 3,
 };
 
+/* As it is told, in answers and in the audit log: "caller", …; "?" for a number that is none. */
+const char *store_actor_name(enum store_actor actor);
+
 /* One request that carried the token, or one thing that the gate or an operator did. */
 struct store_attempt {
 	int64_t at_ms;	       /* never before the operation's creation: the store sees to it */

@@ -242,3 +242,18 @@ bool document_fits(const struct store_document *document)
 	return document->name.len && document->name.len <= STORE_DOCUMENT_NAME_MAX &&
 	       document->value.len <= STORE_DOCUMENT_VALUE_MAX;
 }
+
+const char *store_actor_name(enum store_actor actor)
+{
+	switch (actor) {
+	case ACTOR_CALLER:
+		return "caller";
+	case ACTOR_DISPATCHER:
+		return "dispatcher";
+	case ACTOR_RECONCILER:
+		return "reconciler";
+	case ACTOR_OPERATOR:
+		return "operator";
+	}
+	return "?";
+}
