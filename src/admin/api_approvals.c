@@ -264,28 +264,15 @@ static void asked_again(struct store_command *command)
 		    "Look at the question as it is now.");
 }
 
-static void ask_again(struct api_call *call, const struct store_command *seen)
+static void ask_again(struct api_call *call, const struct store_approval *question)
 {
 	const struct answering *answering = call->state;
 	struct gate *gate = call->admin->gate;
-	struct store_approval question;
-	int r = question_again(gate_settings(gate), &seen->operation, &seen->request,
-			       &seen->approval, &call->exchange->mem, &question);
 
-	if (r == QUESTION_UNREADABLE) {
-		api_problem(call, PROBLEM_APPROVAL_OVER,
-			    "The action is declared in another way by now, and this command is "
-			    "none of it any more. Deny it, or bring the declaration back.");
-		return;
-	}
-	if (r != 0) {
-		api_problem(call, PROBLEM_OVERLOADED, NULL);
-		return;
-	}
 	call->command = (struct store_command){
 		.kind = STORE_ASK_AGAIN,
 		.operation = {.id = answering->id, .account = api_scope(call)},
-		.approval = question,
+		.approval = *question,
 		.attempt =
 			{
 				.at_ms = env_wall_ms(gate->env),
@@ -324,6 +311,7 @@ static void judge(struct api_call *call, const struct store_command *seen)
 {
 	const struct answering *answering = call->state;
 	const struct settings *settings = gate_settings(call->admin->gate);
+	struct store_approval question;
 
 	if (!answering->is_approval) {
 		consent(call, &seen->operation);
@@ -333,17 +321,26 @@ static void judge(struct api_call *call, const struct store_command *seen)
 		api_problem(call, PROBLEM_APPROVAL_OWN, NULL);
 		return;
 	}
-	switch (question_rule_of(settings, &seen->operation, &seen->approval)) {
+	switch (question_judge(settings, &seen->operation, &seen->request, &seen->approval,
+			       &call->exchange->mem, &question)) {
 	case QUESTION_STANDS:
 		consent(call, &seen->operation);
 		break;
 	case QUESTION_CHANGED:
-		ask_again(call, seen);
+		ask_again(call, &question);
 		break;
 	case QUESTION_GONE:
 		api_problem(call, PROBLEM_APPROVAL_OVER,
 			    "Its action is not declared any more, so nothing could be sent. Deny "
 			    "it, or declare the action again.");
+		break;
+	case QUESTION_UNREADABLE:
+		api_problem(call, PROBLEM_APPROVAL_OVER,
+			    "The action is declared in another way by now, and this command is "
+			    "none of it any more. Deny it, or bring the declaration back.");
+		break;
+	default:
+		api_problem(call, PROBLEM_OVERLOADED, NULL);
 		break;
 	}
 }

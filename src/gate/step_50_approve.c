@@ -23,7 +23,7 @@ int step_approve_ask(struct request *request, struct store_command *command)
 
 	if (!request->policy.action)
 		return 0;
-	r = question_of(request->policy.action, &asker, request->reading, &request->fingerprint,
+	r = question_of(&request->policy, &asker, request->reading, &request->fingerprint,
 			&request->exchange->mem, &command->approval);
 	command->approval.is_told = request->generation->settings->notify.url.text.len != 0;
 	return r;

@@ -3,8 +3,10 @@ import json
 
 import pytest
 
+from harness.client import assert_problem
 from harness.people import Person, cli
 from harness.rules import needed, ruled, text
+from harness.upstream import Upstream
 
 FIELDS = {'invoice': needed(), 'memo': text(secret=True), 'extra': {'type': 'any'}}
 VALUES = 100000
@@ -18,6 +20,12 @@ def actions(fields=None, **more):
 
 def settings(upstream, declared=None, **sections):
     return ruled(upstream, actions() if declared is None else declared, outbox=QUICK, **sections)
+
+
+def reload(gate, config):
+    since = len(gate.log)
+    gate.reload(config)
+    gate.wait_log('reload', since)
 
 
 @pytest.fixture(scope='module')
@@ -65,6 +73,82 @@ def test_size_hides_nobody(gate, upstream, number, account):
         found += [a['operation']['id'] for a in page.json()['approvals']]
         cursor = page.json()['next']
     assert set(ids + [first]) <= set(found)
+    assert somebody.approve(ids.pop()).status == 200
     for id in ids:
         assert len(somebody.see(id)['command']['extra']) == VALUES + 1
         assert somebody.deny(id).status == 200
+
+
+# -- another declaration ------------------------------------------------------------
+
+
+def test_another_address_is_another_question(start_gate, upstream, path, token, account):
+    # Shows that what was agreed to for one service goes to no other: people are asked anew.
+    first, other = Upstream(listening=False), Upstream()
+    try:
+        gate = start_gate(first, settings(first))
+        somebody = Person(gate)
+        id = ask(gate, path, token, account)
+        assert first.url in somebody.see(id)['destination']['url']
+        assert somebody.approve(id).status == 200
+        reload(gate, settings(other))
+        gate.wait_state(id, 'awaiting_approval', account=account)
+        assert other.seen(path) == []
+        seen = somebody.see(id)
+        assert other.url in seen['destination']['url'] and seen['given'] == 0
+        assert somebody.approve(id).status == 200
+        gate.wait_state(id, 'completed', account=account)
+        assert other.effects(path) == 1
+    finally:
+        first.stop()
+        other.stop()
+
+
+def test_another_address_while_it_waits(start_gate, upstream, path, token, account):
+    # Shows that whoever looked at one address agrees to no other.
+    other = Upstream()
+    try:
+        gate = start_gate(upstream, settings(upstream))
+        somebody = Person(gate)
+        id = ask(gate, path, token, account)
+        reload(gate, settings(other))
+        assert_problem(somebody.approve(id), 409, 'approval-other', operation=False)
+        assert other.seen(path) == [] and upstream.seen(path) == []
+        assert somebody.approve(id).status == 200
+        gate.wait_state(id, 'completed', account=account)
+        assert other.effects(path) == 1
+    finally:
+        other.stop()
+
+
+@pytest.mark.parametrize('before, after', [
+    ({'amount': {'type': 'money', 'currency': 'currency', 'unit': 'minor'}, 'currency': text()},
+     {'amount': {'type': 'money', 'currency': 'currency', 'unit': 'major'}, 'currency': text()}),
+    ({'currency': text(), 'amount': {'type': 'integer'}, 'level': text(default='low')},
+     {'currency': text(), 'amount': {'type': 'integer'}, 'level': text(default='high')}),
+    ({'currency': text(), 'amount': {'type': 'integer'}},
+     {'currency': text(secret=True), 'amount': {'type': 'integer'}}),
+])
+def test_another_reading_is_another_question(start_gate, upstream, path, token, account, before, after):
+    # Shows that where the declaration reads the same bytes in another way, people are asked anew.
+    gate = start_gate(upstream, settings(upstream, actions(before)))
+    somebody = Person(gate)
+    id = ask(gate, path, token, account, b'{"amount": 1000, "currency": "EUR"}')
+    shown = somebody.see(id)['command']
+    reload(gate, settings(upstream, actions(after)))
+    assert_problem(somebody.approve(id), 409, 'approval-other', operation=False)
+    seen = somebody.see(id)
+    assert seen['command'] != shown and seen['given'] == 0 and upstream.seen(path) == []
+    assert somebody.approve(id).status == 200
+    gate.wait_state(id, 'completed', account=account)
+    assert upstream.effects(path) == 1
+
+
+def test_an_end_is_none_to_the_next(gate, upstream, path, token, account):
+    # Shows that the business retry of what was refused, or agreed to, is a question of its own.
+    somebody = Person(gate)
+    id = ask(gate, path, token, account)
+    assert somebody.deny(id).status == 200
+    again = gate.post(path, token + '-2', account=account, json={'invoice': 'i-1'},
+                      headers={'Counterfoil-Retry-Of': id})
+    assert again.outcome == 'awaiting_approval' and upstream.seen(path) == []
