@@ -4,7 +4,7 @@ import json
 import pytest
 
 from harness.client import assert_problem
-from harness.people import Person, cli
+from harness.people import Person, cli, new_key
 from harness.rules import needed, ruled, text
 from harness.upstream import Upstream
 
@@ -152,3 +152,31 @@ def test_an_end_is_none_to_the_next(gate, upstream, path, token, account):
     again = gate.post(path, token + '-2', account=account, json={'invoice': 'i-1'},
                       headers={'Counterfoil-Retry-Of': id})
     assert again.outcome == 'awaiting_approval' and upstream.seen(path) == []
+
+
+# -- one's own question -------------------------------------------------------------
+
+
+def own_ways(gate, key, id, fingerprint):
+    """The ways by which the holder of a key may show it to the admin listener."""
+    body = json.dumps({'fingerprint': fingerprint}).encode()
+    target = f'/api/approvals/{id}/approve'
+    for value in (f'Bearer {key}', f'bearer {key}', f'Bearer   {key}'):
+        yield gate.admin(target, 'POST', [('Authorization', value)], body)
+    yield gate.admin(target, 'POST', [('Counterfoil-Key', key)], body)
+    begun = gate.admin('/api/session', 'POST', [('Content-Type', 'application/json')],
+                       json.dumps({'key': key}).encode())
+    assert begun.status in (200, 201), begun
+    cookie = begun.one('Set-Cookie').split(';')[0]
+    session = gate.admin('/api/session', headers=[('Cookie', cookie)]).json()
+    yield gate.admin(target, 'POST', [('Cookie', cookie), ('X-Counterfoil-CSRF', session['csrf'])], body)
+
+
+def test_ones_own_in_any_spelling(gate, upstream, number, path, token):
+    # Shows that whoever asked with a key agrees with that key in no way, however it is shown.
+    _, key = new_key(gate, 'operator', f'ann-{number}', all_accounts=True)
+    id = ask(gate, path, token, f'Bearer {key}')
+    fingerprint = Person(gate).see(id)['fingerprint']
+    answers = [r.status for r in own_ways(gate, key, id, fingerprint)]
+    assert 200 not in answers, answers
+    assert upstream.seen(path) == []
