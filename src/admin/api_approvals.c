@@ -29,7 +29,8 @@ enum {
 /* An answer under way. */
 struct answering {
 	struct operation_id id;
-	bool is_approval; /* else a denial */
+	bool is_approval;  /* else a denial */
+	bool has_question; /* and names the question by more than its fingerprint */
 	struct store_consent consent;
 };
 
@@ -176,7 +177,8 @@ static void answer_refusal(struct api_call *call)
 		break;
 	case STORE_OTHER:
 		api_problem(call, PROBLEM_APPROVAL_OTHER,
-			    "The fingerprint is not that of the operation.");
+			    "It is not what you looked at: another fingerprint, or asked anew "
+			    "since. Look at the question as it is now.");
 		break;
 	case STORE_LAPSED:
 		api_problem(call, PROBLEM_APPROVAL_OVER, "Its time is over; nothing was sent.");
@@ -309,7 +311,7 @@ static bool shows_what_asked(const struct api_call *call, const struct store_app
 
 static void judge(struct api_call *call, const struct store_command *seen)
 {
-	const struct answering *answering = call->state;
+	struct answering *answering = call->state;
 	const struct settings *settings = gate_settings(call->admin->gate);
 	struct store_approval question;
 
@@ -317,6 +319,8 @@ static void judge(struct api_call *call, const struct store_command *seen)
 		consent(call, &seen->operation);
 		return;
 	}
+	if (!answering->has_question)
+		answering->consent.policy = seen->approval.policy;
 	if (shows_what_asked(call, &seen->approval)) {
 		api_problem(call, PROBLEM_APPROVAL_OWN, NULL);
 		return;
@@ -393,6 +397,9 @@ static const char *read_answer(const struct api_call *call, struct answering *an
 	};
 	if (!read_hash(api_text(call, "fingerprint"), &consent->fingerprint))
 		return "\"fingerprint\" is the one of what was shown: 64 hexadecimal digits.";
+	answering->has_question = api_text(call, "question").len != 0;
+	if (answering->has_question && !read_hash(api_text(call, "question"), &consent->policy))
+		return "\"question\" is the one of what was shown: 64 hexadecimal digits.";
 	if (consent->why.len > WHY_MAX)
 		return "\"why\" is a text of at most 2000 bytes.";
 	if (!answering->is_approval && consent->why.len == 0)

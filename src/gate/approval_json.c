@@ -248,12 +248,12 @@ static void write_asker(struct json_writer *json, const struct telling *telling)
 	json_close_object(json);
 }
 
-static void write_fingerprint(struct json_writer *json, const struct hash *fingerprint)
+static void member_hash(struct json_writer *json, const char *name, const struct hash *hash)
 {
 	char text[2 * HASH_SIZE];
 
-	hex_write(fingerprint->bytes, HASH_SIZE, text);
-	json_name(json, "fingerprint");
+	hex_write(hash->bytes, HASH_SIZE, text);
+	json_name(json, name);
 	json_string(json, str_of(text, sizeof(text)));
 }
 
@@ -268,7 +268,8 @@ static void write_body(struct json_writer *json, struct telling *telling)
 	write_destination(json, telling);
 	write_shown(json, telling);
 	write_preview(json, telling);
-	write_fingerprint(json, &telling->operation->fingerprint);
+	member_hash(json, "fingerprint", &telling->operation->fingerprint);
+	member_hash(json, "question", &approval->policy);
 	write_asker(json, telling);
 	write_standing(json, approval);
 	write_answers(json, approval, telling->mem);

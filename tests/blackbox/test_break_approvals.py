@@ -4,7 +4,7 @@ import json
 import pytest
 
 from harness.client import assert_problem
-from harness.people import Person, cli, new_key
+from harness.people import Person, cli, new_key, person
 from harness.rules import needed, ruled, text
 from harness.upstream import Upstream
 
@@ -117,6 +117,25 @@ def test_another_address_while_it_waits(start_gate, upstream, path, token, accou
         assert somebody.approve(id).status == 200
         gate.wait_state(id, 'completed', account=account)
         assert other.effects(path) == 1
+    finally:
+        other.stop()
+
+
+def test_asked_anew_behind_ones_back(start_gate, upstream, path, token, account):
+    # Shows that whoever looked before it was asked anew, for whatever reason, agrees to nothing.
+    other = Upstream()
+    try:
+        gate = start_gate(upstream, settings(upstream))
+        id = ask(gate, path, token, account)
+        ann, bob = person(gate, 'ann', all_accounts=True), person(gate, 'bob', all_accounts=True)
+        seen = ann.see(id)
+        reload(gate, settings(other))
+        assert_problem(bob.approve(id), 409, 'approval-other', operation=False)
+        looked_at = {name: seen[name] for name in ('fingerprint', 'question')}
+        late = ann.ask(f'/api/approvals/{id}/approve', 'POST', looked_at)
+        assert_problem(late, 409, 'approval-other', operation=False)
+        assert gate.operation(id, account)['state'] == 'awaiting_approval' and other.seen(path) == []
+        assert ann.see(id)['question'] != seen['question']
     finally:
         other.stop()
 
