@@ -163,6 +163,24 @@ def test_another_reading_is_another_question(start_gate, upstream, path, token, 
     assert upstream.effects(path) == 1
 
 
+def test_a_retry_under_a_stricter_rule(start_gate, upstream, path, token, account):
+    # Shows that what could not be sent before people were to be asked is not sent by a retry without them.
+    plain = actions()
+    del plain['pay']['approval']
+    service = Upstream(listening=False)
+    try:
+        gate = start_gate(service, settings(service, plain))
+        body = {'invoice': 'i-1'}
+        assert_problem(gate.post(path, token, account=account, json=body), 503, 'not-sent')
+        reload(gate, settings(service))
+        service.listen()
+        assert_problem(gate.post(path, token, account=account, json=body), 409, 'operation-cancelled')
+        assert gate.post(path, token + '-2', account=account, json=body).outcome == 'awaiting_approval'
+        assert service.seen(path) == []
+    finally:
+        service.stop()
+
+
 def test_an_end_is_none_to_the_next(gate, upstream, path, token, account):
     # Shows that the business retry of what was refused, or agreed to, is a question of its own.
     somebody = Person(gate)
