@@ -1,12 +1,13 @@
 """approval, as an adversary and an unlucky operator would have it: effects are counted at the service."""
+import concurrent.futures
 import json
 
 import pytest
 
 from harness.client import assert_problem
 from harness.people import Person, cli, new_key, person
-from harness.rules import needed, ruled, text
-from harness.upstream import Upstream
+from harness.rules import eventually, needed, ruled, text
+from harness.upstream import Hold, Upstream, answer, held
 
 FIELDS = {'invoice': needed(), 'memo': text(secret=True), 'extra': {'type': 'any'}}
 VALUES = 100000
@@ -217,3 +218,67 @@ def test_ones_own_in_any_spelling(gate, upstream, number, path, token):
     answers = [r.status for r in own_ways(gate, key, id, fingerprint)]
     assert 200 not in answers, answers
     assert upstream.seen(path) == []
+
+
+# -- whoever is told outside --------------------------------------------------------
+
+
+@pytest.mark.parametrize('fault', ['hangs', 'redirects', 'is huge'])
+def test_a_bad_listener_holds_nothing_up(start_gate, upstream, tmp_path, number, account, fault):
+    # Shows that one who is told and answers badly holds up no question, and gets no answer in its place.
+    secret = tmp_path / 'secret'
+    secret.write_text('0123456789abcdef0123456789abcdef\n')
+    secret.chmod(0o600)
+    listener, elsewhere = Upstream(), Upstream()
+    try:
+        listener.default = {'hangs': held(Hold()), 'is huge': answer(200, body=b'x' * (4 << 20)),
+                            'redirects': answer(307, headers=[('Location', elsewhere.url + '/x')])}[fault]
+        gate = start_gate(upstream, settings(upstream, notify={
+            'url': listener.url + '/hook', 'secret_file': str(secret), 'timeout': '1s'}))
+        for n in range(20):
+            path = f'/v1/pay/{number}-{n}'
+            id = ask(gate, path, f'{number}-{n}', account)
+            assert Person(gate).approve(id).status == 200
+            gate.wait_state(id, 'completed', account=account)
+            assert upstream.effects(path) == 1
+        eventually(lambda: listener.seen('/hook'), what='a notice')
+        assert elsewhere.seen('/x') == [] and gate.rss() < 200 << 20
+    finally:
+        listener.stop()
+        elsewhere.stop()
+
+
+# -- many ---------------------------------------------------------------------------
+
+
+def test_a_thousand_questions(start_gate, upstream, number, account):
+    # Shows that a page is as long as was asked for however many wait, and that all of them are found.
+    gate = start_gate(upstream, settings(upstream))
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        asked = set(pool.map(lambda n: ask(gate, f'/v1/pay/{number}', f'{number}-{n}', account), range(1000)))
+    found, cursor, somebody = [], '', Person(gate)
+    while cursor is not None:
+        page = somebody.ask('/api/approvals?state=waiting&limit=100' + (cursor and '&cursor=' + cursor)).json()
+        assert 0 < len(page['approvals']) <= 100
+        found += [a['operation']['id'] for a in page['approvals']]
+        cursor = page['next']
+    assert len(found) == 1000 and set(found) == asked
+    seen = somebody.see(found[0])
+    assert 0 < len(seen['alike_ids']) < 1000
+    assert upstream.seen(f'/v1/pay/{number}') == []
+
+
+def test_taken_back_and_agreed_to_at_once(gate, upstream, number, account):
+    # Shows that where the caller takes it back while somebody agrees, it is sent as the record says.
+    somebody = Person(gate)
+    for n in range(20):
+        path = f'/v1/pay/{number}-{n}'
+        id = ask(gate, path, f'{number}-{n}', account)
+        fingerprint = somebody.see(id)['fingerprint']
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            back = pool.submit(gate.post, f'/.counterfoil/operations/{id}/cancel', account=account)
+            yes = pool.submit(somebody.approve, id, fingerprint)
+        state = gate.wait_state(id, 'completed', 'cancelled', account=account)
+        assert upstream.effects(path) == (state['state'] == 'completed')
+        assert back.result().status == (409 if state['state'] == 'completed' else 200)
+        assert yes.result().status in (200, 409)
