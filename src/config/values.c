@@ -361,6 +361,15 @@ int value_url(struct str text, struct arena *mem, struct settings_url *out_url,
 	return 0;
 }
 
+bool url_is_of_this_machine(const struct settings_url *url)
+{
+	uint8_t bytes[16];
+	bool is_ipv6;
+
+	return str_equal(url->host, STR("localhost")) ||
+	       (read_numeric(url->host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes));
+}
+
 static bool has_bits_after(const struct settings_network *network)
 {
 	size_t size = network->is_ipv6 ? 16 : 4;
