@@ -95,7 +95,7 @@ function form(card, verdict) {
 		alert.textContent = '';
 		try {
 			await post(`/api/approvals/${encodeURIComponent(approval.operation.id)}/${verdict}`,
-				{fingerprint: approval.fingerprint, ...(why.value.trim() ? {why: why.value.trim()} : {})});
+				{fingerprint: approval.fingerprint, question: approval.question, ...(why.value.trim() ? {why: why.value.trim()} : {})});
 			card.decided(verdict);
 		} catch (problem) {
 			alert.textContent = problem.message;

@@ -14,7 +14,7 @@
 enum {
 	ADMIN_CONNECTIONS = 256,
 	ADMIN_MEMORY = 8 * 1024 * 1024,
-	FINDS_MAX = 2, /* of one decision, each with the request that is kept */
+	FINDS_MAX = 3, /* of one decision: two finds with the request that is kept, one reading */
 };
 
 void admin_answer_text(struct exchange *exchange, int status, struct str text)

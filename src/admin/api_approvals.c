@@ -29,7 +29,8 @@ enum {
 /* An answer under way. */
 struct answering {
 	struct operation_id id;
-	bool is_approval; /* else a denial */
+	bool is_approval;  /* else a denial */
+	bool has_question; /* and names the question by more than its fingerprint */
 	struct store_consent consent;
 };
 
@@ -161,7 +162,8 @@ static void answer_refusal(struct api_call *call)
 		break;
 	case STORE_OTHER:
 		api_problem(call, PROBLEM_APPROVAL_OTHER,
-			    "The fingerprint is not that of the operation.");
+			    "It is not what you looked at: another fingerprint, or asked anew "
+			    "since. Look at the question as it is now.");
 		break;
 	case STORE_LAPSED:
 		api_problem(call, PROBLEM_APPROVAL_OVER, "Its time is over; nothing was sent.");
@@ -249,28 +251,15 @@ static void asked_again(struct store_command *command)
 		    "Look at the question as it is now.");
 }
 
-static void ask_again(struct api_call *call, const struct store_command *seen)
+static void ask_again(struct api_call *call, const struct store_approval *question)
 {
 	const struct answering *answering = call->state;
 	struct gate *gate = call->admin->gate;
-	struct store_approval question;
-	int r = question_again(gate_settings(gate), &seen->operation, &seen->request,
-			       &seen->approval, &call->exchange->mem, &question);
 
-	if (r == QUESTION_UNREADABLE) {
-		api_problem(call, PROBLEM_APPROVAL_OVER,
-			    "The action is declared in another way by now, and this command is "
-			    "none of it any more. Deny it, or bring the declaration back.");
-		return;
-	}
-	if (r != 0) {
-		api_problem(call, PROBLEM_OVERLOADED, NULL);
-		return;
-	}
 	call->command = (struct store_command){
 		.kind = STORE_ASK_AGAIN,
 		.operation = {.id = answering->id, .account = api_scope(call)},
-		.approval = question,
+		.approval = *question,
 		.attempt =
 			{
 				.at_ms = env_wall_ms(gate->env),
@@ -307,28 +296,40 @@ static bool shows_what_asked(const struct api_call *call, const struct store_app
 
 static void judge(struct api_call *call, const struct store_command *seen)
 {
-	const struct answering *answering = call->state;
+	struct answering *answering = call->state;
 	const struct settings *settings = gate_settings(call->admin->gate);
+	struct store_approval question;
 
 	if (!answering->is_approval) {
 		consent(call, &seen->operation);
 		return;
 	}
+	if (!answering->has_question)
+		answering->consent.policy = seen->approval.policy;
 	if (shows_what_asked(call, &seen->approval)) {
 		api_problem(call, PROBLEM_APPROVAL_OWN, NULL);
 		return;
 	}
-	switch (question_rule_of(settings, &seen->operation, &seen->approval)) {
+	switch (question_judge(settings, &seen->operation, &seen->request, &seen->approval,
+			       &call->exchange->mem, &question)) {
 	case QUESTION_STANDS:
 		consent(call, &seen->operation);
 		break;
 	case QUESTION_CHANGED:
-		ask_again(call, seen);
+		ask_again(call, &question);
 		break;
 	case QUESTION_GONE:
 		api_problem(call, PROBLEM_APPROVAL_OVER,
 			    "Its action is not declared any more, so nothing could be sent. Deny "
 			    "it, or declare the action again.");
+		break;
+	case QUESTION_UNREADABLE:
+		api_problem(call, PROBLEM_APPROVAL_OVER,
+			    "The action is declared in another way by now, and this command is "
+			    "none of it any more. Deny it, or bring the declaration back.");
+		break;
+	default:
+		api_problem(call, PROBLEM_OVERLOADED, NULL);
 		break;
 	}
 }
@@ -381,6 +382,9 @@ static const char *read_answer(const struct api_call *call, struct answering *an
 	};
 	if (!read_hash(api_text(call, "fingerprint"), &consent->fingerprint))
 		return "\"fingerprint\" is the one of what was shown: 64 hexadecimal digits.";
+	answering->has_question = api_text(call, "question").len != 0;
+	if (answering->has_question && !read_hash(api_text(call, "question"), &consent->policy))
+		return "\"question\" is the one of what was shown: 64 hexadecimal digits.";
 	if (consent->why.len > WHY_MAX)
 		return "\"why\" is a text of at most 2000 bytes.";
 	if (!answering->is_approval && consent->why.len == 0)

@@ -17,6 +17,8 @@
 
 enum { OPTION_DATA, OPTION_CONFIG, OPTION_ADMIN, OPTION_KEY_FILE, OPTION_JSON };
 
+enum { DEPTH_MORE = 8 }; /* answers stand around a command that is as deep as one may be */
+
 #define KEY_VARIABLE "COUNTERFOIL_KEY"
 
 static const char default_data[] = "./counterfoil-data";
@@ -364,17 +366,18 @@ static int refused(const struct admin_client *client)
 
 int admin_ask(struct admin_client *client, const char *method, struct str target, struct str body)
 {
+	struct json_limits limits = json_limits_default;
 	struct json_error error;
 	CURLcode code;
 
+	limits.depth += DEPTH_MORE;
 	buf_clear(&client->text);
 	client->status = 0;
 	client->json = NULL;
 	code = exchange(client, method, target, body);
 	if (code != CURLE_OK)
 		return not_reached(client, code);
-	if (json_read(buf_str(&client->text), &json_limits_default, &client->mem, &client->json,
-		      &error) != 0)
+	if (json_read(buf_str(&client->text), &limits, &client->mem, &client->json, &error) != 0)
 		client->json = NULL;
 	if (client->status < 200 || client->status > 299)
 		return refused(client);

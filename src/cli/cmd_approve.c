@@ -99,7 +99,7 @@ static int ask_person(void)
 	return EXIT_NOT_SO;
 }
 
-static void write_body(struct str fingerprint, const char *why, struct buf *body)
+static void write_body(struct admin_client *client, const char *why, struct buf *body)
 {
 	struct json_writer writer;
 
@@ -107,7 +107,9 @@ static void write_body(struct str fingerprint, const char *why, struct buf *body
 	json_writer_init(&writer, body);
 	json_open_object(&writer);
 	json_name(&writer, "fingerprint");
-	json_string(&writer, fingerprint);
+	json_string(&writer, op_member_text(client->json, "fingerprint", &client->mem));
+	json_name(&writer, "question");
+	json_string(&writer, op_member_text(client->json, "question", &client->mem));
 	if (why) {
 		json_name(&writer, "why");
 		json_text(&writer, why);
@@ -130,11 +132,10 @@ static int answer(const struct command_call *call, struct admin_client *client, 
 		  const char *verb, const char *why)
 {
 	struct str target = arena_printf(&client->mem, "/api/approvals/%s/%s", id, verb);
-	struct str fingerprint = op_member_text(client->json, "fingerprint", &client->mem);
 	struct buf body;
 	int r;
 
-	write_body(fingerprint, why, &body);
+	write_body(client, why, &body);
 	if (body.is_spoiled || !target.at)
 		r = command_misused(call->command, "the reason is too long");
 	else

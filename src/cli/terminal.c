@@ -35,12 +35,26 @@ static int32_t next_character(struct str text, size_t *out_len)
 	return point;
 }
 
-/* Unicode's controls, its bidirectional ones, and its own line ends. */
+/*
+ * Unicode's controls, its bidirectional ones, its own line ends; and what is not seen at all, so
+ * that two names that look the same are.
+ */
 static bool is_control(int32_t point)
 {
-	return point < 0x20 || (point >= 0x7f && point < 0xa0) || point == 0x61c ||
-	       (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-	       (point >= 0x2066 && point <= 0x2069) || point == 0xfeff;
+	static const struct {
+		int32_t first, last;
+	} ranges[] = {
+		{0x00, 0x1f},	  {0x7f, 0x9f},	    {0xad, 0xad},     {0x34f, 0x34f},
+		{0x61c, 0x61c},	  {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+		{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x2800, 0x2800},
+		{0x3164, 0x3164}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
+		{0xfff0, 0xfffb},
+	};
+
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++)
+		if (point >= ranges[i].first && point <= ranges[i].last)
+			return true;
+	return false;
 }
 
 /* One character of `text`, as it may be shown, into `piece`; returns the bytes taken. */

@@ -12,7 +12,10 @@
 #include "gate/operation_json.h"
 #include "http/http.h"
 
-enum { PREVIEW_MAX = 4096 }; /* bytes of a body whose command is not declared */
+enum {
+	PREVIEW_MAX = 4096, /* bytes of a body whose command is not declared */
+	DEPTH_MORE = 8, /* what is shown stands around a command that is as deep as one may be */
+};
 
 /* One question, and what it is told with. */
 struct telling {
@@ -66,17 +69,32 @@ const char *approval_stand_name(enum approval_stand stand)
 	return NULL;
 }
 
+int approval_kept(struct str text, struct arena *mem, struct json_value **out_value)
+{
+	struct json_limits limits = json_limits_default;
+	struct json_error unused;
+
+	if (!text.len)
+		return JSON_REFUSED;
+	limits.depth += DEPTH_MORE;
+	limits.values = text.len; /* it was let in, and an amount of money has more of them here */
+	return json_read(text, &limits, mem, out_value, &unused);
+}
+
+const struct json_value *approval_part(const struct json_value *of, const char *name)
+{
+	return of ? json_member(of, str_from(name)) : NULL;
+}
+
 /*
- * Text that the store has kept as JSON. NULL: it is none; or there is no memory, and then nothing
- * is told at all, rather than a question with parts of it left out.
+ * NULL: it is no JSON; or there is no memory, and then nothing is told at all, rather than a
+ * question with parts of it left out.
  */
 static const struct json_value *read_kept(struct json_writer *json, struct str text,
 					  struct arena *mem)
 {
 	struct json_value *value;
-	struct json_error unused;
-	int r = text.len ? json_read(text, &json_limits_default, mem, &value, &unused)
-			 : JSON_REFUSED;
+	int r = approval_kept(text, mem, &value);
 
 	json->out->is_spoiled |= r < 0;
 	return r == 0 ? value : NULL;
@@ -156,7 +174,7 @@ void approval_member_json(struct json_writer *json, const struct store_approval 
 	json_text(json, approval_stand_name(approval->stand));
 	write_standing(json, approval);
 	member_time(json, "asked_at", approval->asked_ms);
-	member_value(json, "summary", json_member(shown, STR("summary")), mem);
+	member_value(json, "summary", approval_part(shown, "summary"), mem);
 	if (!is_for_caller) {
 		member(json, "asked_by", approval->asked_by);
 		member(json, "asked_agent", approval->asked_agent);
@@ -194,19 +212,18 @@ static void write_shown(struct json_writer *json, const struct telling *telling)
 					    "command"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		member_value(json, names[i], json_member(telling->shown, str_from(names[i])),
-			     telling->mem);
+		member_value(json, names[i], approval_part(telling->shown, names[i]), telling->mem);
 }
 
 /* A body that no fields are declared for, as far as it can be shown: it could hold anything. */
 static void write_preview(struct json_writer *json, const struct telling *telling)
 {
-	const struct json_value *command = json_member(telling->shown, STR("command"));
+	const struct json_value *command = approval_part(telling->shown, "command");
 	struct str body = telling->find ? telling->find->request.body : STR("");
 	struct buf visible;
 
 	json_name(json, "body_preview");
-	if (!body.len || (command && command->type != JSON_NULL)) {
+	if (!body.len || !command || command->type != JSON_NULL) {
 		json_null(json);
 		return;
 	}
@@ -231,12 +248,12 @@ static void write_asker(struct json_writer *json, const struct telling *telling)
 	json_close_object(json);
 }
 
-static void write_fingerprint(struct json_writer *json, const struct hash *fingerprint)
+static void member_hash(struct json_writer *json, const char *name, const struct hash *hash)
 {
 	char text[2 * HASH_SIZE];
 
-	hex_write(fingerprint->bytes, HASH_SIZE, text);
-	json_name(json, "fingerprint");
+	hex_write(hash->bytes, HASH_SIZE, text);
+	json_name(json, name);
 	json_string(json, str_of(text, sizeof(text)));
 }
 
@@ -251,7 +268,8 @@ static void write_body(struct json_writer *json, struct telling *telling)
 	write_destination(json, telling);
 	write_shown(json, telling);
 	write_preview(json, telling);
-	write_fingerprint(json, &telling->operation->fingerprint);
+	member_hash(json, "fingerprint", &telling->operation->fingerprint);
+	member_hash(json, "question", &approval->policy);
 	write_asker(json, telling);
 	write_standing(json, approval);
 	write_answers(json, approval, telling->mem);
@@ -273,11 +291,11 @@ static void write_previous(struct json_writer *json, const struct telling *telli
 	json_open_object(json);
 	member_id(json, "operation", &find->previous);
 	member_time(json, "at", find->previous_ms);
-	member_value(json, "command", json_member(then, STR("command")), telling->mem);
+	member_value(json, "command", approval_part(then, "command"), telling->mem);
 	json_close_object(json);
 	json_name(json, "changed");
-	difference_json(json, json_member(then, STR("command")),
-			json_member(telling->shown, STR("command")), telling->mem);
+	difference_json(json, approval_part(then, "command"),
+			approval_part(telling->shown, "command"), telling->mem);
 }
 
 void approval_found_json(struct json_writer *json, const struct store_command *find,
@@ -332,15 +350,19 @@ static void write_alike(struct json_writer *json, const struct store_command *li
 	json_integer(json, (int64_t)count);
 }
 
+/* Each in memory of its own: together they have more values than one request may. */
 static void write_item(struct json_writer *json, const struct store_command *list, size_t i,
 		       const struct settings *settings)
 {
+	struct arena mem;
 	struct telling telling = {
 		.operation = &list->found[i],
 		.approval = &list->approvals[i],
 		.settings = settings,
-		.mem = list->mem,
+		.mem = &mem,
 	};
+
+	arena_init(&mem, list->mem->ceiling);
 
 	json_open_object(json);
 	json_name(json, "operation");
@@ -348,6 +370,7 @@ static void write_item(struct json_writer *json, const struct store_command *lis
 	write_body(json, &telling);
 	write_alike(json, list, i);
 	json_close_object(json);
+	arena_fini(&mem);
 }
 
 void approval_list_json(struct json_writer *json, const struct store_command *list,

@@ -12,6 +12,15 @@
 const char *approval_stand_name(enum approval_stand stand);
 
 /*
+ * What the ledger has kept as JSON (store_approval.shown, .answers), which may be deeper than what
+ * strangers send: 0; JSON_REFUSED: it is none; FAIL_MEMORY.
+ */
+int approval_kept(struct str text, struct arena *mem, struct json_value **out_value);
+
+/* That member. NULL: it has none, or `of` is NULL. */
+const struct json_value *approval_part(const struct json_value *of, const char *name);
+
+/*
  * The member "approval" of an operation's JSON: how many have agreed of how many, until when, and
  * what it is about; not who may answer, nor, for its caller, who has. null where nobody is asked.
  */

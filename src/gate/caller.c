@@ -124,6 +124,23 @@ static enum problem by_key(struct worker *worker, struct exchange *exchange,
 	return PROBLEM_NONE;
 }
 
+int caller_key_id(struct worker *worker, struct exchange *exchange, struct str *out_id)
+{
+	const struct gate *gate = worker->gate;
+	struct str text = bearer_of(headers_value(&exchange->request, STR("Authorization")));
+	bool is_digest =
+		worker->generation->settings->accounts.from == SETTINGS_ACCOUNTS_CREDENTIAL;
+	struct caller caller;
+	int r = CALLERS_UNKNOWN;
+
+	if (is_digest && key_is_meant(text))
+		r = callers_find(gate->callers, text, env_wall_ms(gate->env), &exchange->mem,
+				 &caller);
+	if (r == 0)
+		*out_id = caller.credential;
+	return r < 0 ? r : 0;
+}
+
 enum problem caller_identify(struct worker *worker, struct exchange *exchange,
 			     struct caller *out_caller, struct problem_facts *out_refusal)
 {

@@ -24,6 +24,12 @@ enum problem caller_identify(struct worker *worker, struct exchange *exchange,
 enum problem caller_permit(const struct caller *caller, struct str action,
 			   struct problem_facts *out_refusal);
 
+/*
+ * Where accounts are digests (accounts.from: credential), and the bearer token is a key of ours all
+ * the same: *out_id is its id, however the header is spelled; else it is left. 0, FAIL_MEMORY.
+ */
+int caller_key_id(struct worker *worker, struct exchange *exchange, struct str *out_id);
+
 /* Is it in force still? Any thread. */
 bool caller_holds(const struct gate *gate, const struct caller *caller);
 

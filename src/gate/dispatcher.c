@@ -181,25 +181,11 @@ static void asked_again(struct store_command *command)
 	drop_dispatch(dispatch);
 }
 
-static void ask_again(struct dispatch *dispatch, const struct store_approval *approval)
+static void ask_again(struct dispatch *dispatch, const struct store_approval *question)
 {
 	struct errand *errand = &dispatch->errand;
 	struct background *background = errand->lane->background;
-	struct store_approval question;
-	int64_t now_ms = background_wall_ms(background);
-	int r;
 
-	arena_init(&dispatch->again_mem, BACKGROUND_MEMORY);
-	r = question_again(errand->generation->settings, errand->operation, errand->request,
-			   approval, &dispatch->again_mem, &question);
-	if (r != 0) {
-		background_warn(background, errand->operation,
-				"the rule that asks for approval was changed, and its command is "
-				"none of its action any more");
-		errand_put_back(errand, now_ms + PLAN_STRANDED_MS,
-				"people cannot be asked anew about it");
-		return;
-	}
 	dispatch->again = (struct store_command){
 		.kind = STORE_ASK_AGAIN,
 		.mem = &dispatch->again_mem,
@@ -207,10 +193,10 @@ static void ask_again(struct dispatch *dispatch, const struct store_approval *ap
 		.owner = dispatch,
 		.operation = {.id = errand->operation->id, .epoch = errand->epoch},
 		.attempt_number = errand->attempt_number,
-		.approval = question,
+		.approval = *question,
 		.attempt =
 			{
-				.at_ms = now_ms,
+				.at_ms = background_wall_ms(background),
 				.outcome = OUTCOME_AWAITING_APPROVAL,
 				.delivered = -1,
 				.by = ACTOR_DISPATCHER,
@@ -221,12 +207,36 @@ static void ask_again(struct dispatch *dispatch, const struct store_approval *ap
 	gate_ask(&background->station, &dispatch->again);
 }
 
-/* Was it agreed to under another rule than the one that is in force now? */
-static bool must_ask_again(const struct dispatch *dispatch, const struct store_approval *approval)
+/* Send it, where what was agreed to is what would be asked now. */
+static void send_agreed(struct dispatch *dispatch, const struct store_approval *approval)
 {
-	return approval->needed &&
-	       question_rule_of(dispatch->errand.generation->settings, dispatch->errand.operation,
-				approval) == QUESTION_CHANGED;
+	struct errand *errand = &dispatch->errand;
+	struct background *background = errand->lane->background;
+	int64_t now_ms = background_wall_ms(background);
+	struct store_approval question;
+
+	arena_init(&dispatch->again_mem, BACKGROUND_MEMORY);
+	switch (question_judge(errand->generation->settings, errand->operation, errand->request,
+			       approval, &dispatch->again_mem, &question)) {
+	case QUESTION_STANDS:
+		arena_fini(&dispatch->again_mem);
+		errand_start(errand);
+		break;
+	case QUESTION_CHANGED:
+		ask_again(dispatch, &question);
+		break;
+	case QUESTION_GONE: /* send_back() has seen to it */
+	case QUESTION_UNREADABLE:
+		background_warn(background, errand->operation,
+				"its action was changed, and its command is none of it any more");
+		errand_put_back(errand, now_ms + PLAN_STRANDED_MS,
+				"what was agreed to is none of its action any more");
+		break;
+	default:
+		errand_put_back(errand, now_ms + BACKGROUND_FAILED_MS,
+				"there is no memory to look at what was agreed to");
+		break;
+	}
 }
 
 /* It is not to be sent, for reasons that are not its own. False: it is. */
@@ -286,8 +296,8 @@ static void dispatch_begin(struct haul *haul, struct dispatch *dispatch,
 				"the store could not say whether it was ours to send");
 	else if (send_back(dispatch, action))
 		return;
-	else if (must_ask_again(dispatch, &taken->approval))
-		ask_again(dispatch, &taken->approval);
+	else if (taken->approval.needed)
+		send_agreed(dispatch, &taken->approval);
 	else
 		errand_start(errand);
 }

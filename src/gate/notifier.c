@@ -197,7 +197,7 @@ static const struct call_events call_events = {
 static void member_shown(struct json_writer *json, const char *name, const struct json_value *shown,
 			 struct arena *mem)
 {
-	const struct json_value *value = json_member(shown, str_from(name));
+	const struct json_value *value = approval_part(shown, name);
 	struct str text;
 
 	json_name(json, name);
@@ -223,12 +223,10 @@ static void write_data(struct json_writer *json, struct telling *telling)
 	static const char *const shown_names[] = {"class", "summary", "consequence", "reversible"};
 	const struct store_command *found = &telling->command;
 	struct json_value *shown = NULL;
-	struct json_error unused;
 	char id[OPERATION_ID_TEXT + 1];
 
 	operation_id_write(&telling->notice.id, id);
-	if (json_read(found->approval.shown, &json_limits_default, &telling->mem, &shown,
-		      &unused) != 0)
+	if (approval_kept(found->approval.shown, &telling->mem, &shown) != 0)
 		shown = NULL;
 	json_open_object(json);
 	json_name(json, "operation");

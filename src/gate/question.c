@@ -6,26 +6,47 @@
 #include "gate/policy.h"
 #include "http/http.h"
 
+#define POLICY_TAG "counterfoil/question/1"
+
+/* All that is agreed to: the rule, the service, and the command as the declaration reads it. */
+static struct hash policy_hash(const struct action *action,
+			       const struct settings_upstream *upstream, struct str shown)
+{
+	struct hasher hasher;
+	struct hash hash;
+
+	hasher_init(&hasher);
+	hasher_add(&hasher, POLICY_TAG, sizeof(POLICY_TAG));
+	hasher_add(&hasher, action->approval.policy.bytes, HASH_SIZE);
+	hasher_add_part(&hasher, upstream ? upstream->name : STR(""));
+	hasher_add_part(&hasher, upstream ? upstream->url.text : STR(""));
+	hasher_add_part(&hasher, shown);
+	hasher_end(&hasher, &hash);
+	return hash;
+}
+
 /* All but who asks. */
-static int fill(const struct action *action, struct str path, const struct json_value *command,
-		struct arena *mem, struct store_approval *out)
+static int fill(const struct action *action, const struct settings_upstream *upstream,
+		const struct fingerprint_command *reading, struct arena *mem,
+		struct store_approval *out)
 {
 	struct approval_question question;
-	int r = approval_question(action, path, command, mem, &question);
+	int r = approval_question(action, reading->path, reading->command, mem, &question);
 
 	if (r != 0)
 		return r;
 	out->needed = action->approval.approvers;
 	out->for_ms = action->approval.expires_ms;
-	out->policy = action->approval.policy;
+	out->policy = policy_hash(action, upstream, question.shown);
 	out->shown = question.shown;
 	return 0;
 }
 
-int question_of(const struct action *action, const struct question_asker *asker,
+int question_of(const struct policy *policy, const struct question_asker *asker,
 		const struct fingerprint_command *reading, const struct hash *fingerprint,
 		struct arena *mem, struct store_approval *out)
 {
+	const struct action *action = policy->action;
 	struct approval_need need;
 	int r;
 
@@ -40,21 +61,7 @@ int question_of(const struct action *action, const struct question_asker *asker,
 	out->unless_known = need.unless_known;
 	approval_alike(asker->account, asker->agent, action->name, fingerprint, &out->alike);
 	approval_agent(asker->account, asker->agent, action->name, &out->agent_hash);
-	return fill(action, reading->path, reading->command, mem, out);
-}
-
-enum question_rule question_rule_of(const struct settings *settings,
-				    const struct store_operation *operation,
-				    const struct store_approval *approval)
-{
-	const struct action *action = settings_action(settings, operation->action);
-
-	if (!action)
-		return QUESTION_GONE;
-	if (!action->approval.is_declared ||
-	    hash_equal(&action->approval.policy, &approval->policy))
-		return QUESTION_STANDS;
-	return QUESTION_CHANGED;
+	return fill(action, &policy->settings->upstreams[policy->upstream], reading, mem, out);
 }
 
 /* Understand the body of the kept request as the action has it now. */
@@ -80,19 +87,28 @@ static int read_again(const struct settings *settings, const struct action *acti
 	return r <= 0 ? r : QUESTION_UNREADABLE;
 }
 
-int question_again(const struct settings *settings, const struct store_operation *operation,
+int question_judge(const struct settings *settings, const struct store_operation *operation,
 		   const struct store_request *request, const struct store_approval *approval,
-		   struct arena *mem, struct store_approval *out)
+		   struct arena *mem, struct store_approval *out_again)
 {
 	const struct action *action = settings_action(settings, operation->action);
 	struct fingerprint_command reading = {0};
 	int r;
 
-	if (!action || !request->method.len)
+	if (!action)
+		return QUESTION_GONE;
+	if (!action->approval.is_declared)
+		return QUESTION_STANDS;
+	if (!request->method.len)
 		return QUESTION_UNREADABLE;
 	r = read_again(settings, action, operation, request, mem, &reading);
 	if (r != 0)
 		return r;
-	*out = (struct store_approval){.alike = approval->alike};
-	return fill(action, reading.path, reading.command, mem, out);
+	*out_again = (struct store_approval){.alike = approval->alike};
+	r = fill(action, settings_upstream(settings, operation->upstream), &reading, mem,
+		 out_again);
+	if (r != 0)
+		return r;
+	return hash_equal(&out_again->policy, &approval->policy) ? QUESTION_STANDS
+								 : QUESTION_CHANGED;
 }

@@ -10,6 +10,7 @@
 
 #include "config/settings.h"
 #include "core/fingerprint.h"
+#include "gate/policy.h"
 #include "store/store.h"
 
 /* Who asks. */
@@ -23,7 +24,7 @@ struct question_asker {
  * Does the command need people, by its action? 0: *out is the question (needed 0: there is none),
  * in `mem`; FAIL_MEMORY.
  */
-int question_of(const struct action *action, const struct question_asker *asker,
+int question_of(const struct policy *policy, const struct question_asker *asker,
 		const struct fingerprint_command *reading, const struct hash *fingerprint,
 		struct arena *mem, struct store_approval *out);
 
@@ -31,21 +32,18 @@ int question_of(const struct action *action, const struct question_asker *asker,
 enum question_rule {
 	QUESTION_STANDS,  /* it is as it was, or nothing is asked any more: what was asked stays
 			     asked, and what was agreed to stays agreed to */
-	QUESTION_CHANGED, /* it is another one: people are asked anew */
+	QUESTION_CHANGED, /* the rule, the service's address, or how the command reads is another:
+			     people are asked anew */
 	QUESTION_GONE,	  /* its action is not declared: there is nothing to agree to */
+	QUESTION_UNREADABLE, /* its command is none of the action any more */
 };
-enum question_rule question_rule_of(const struct settings *settings,
-				    const struct store_operation *operation,
-				    const struct store_approval *approval);
-
-enum { QUESTION_UNREADABLE = 1 };
 
 /*
- * The question anew, under the declaration as it is now. 0: *out, for STORE_ASK_AGAIN;
- * QUESTION_UNREADABLE: its command is none of the action any more; FAIL_MEMORY.
+ * Read the kept request under the declaration as it is now, and hold it against what was asked:
+ * one of those, with the question anew (for STORE_ASK_AGAIN) where it has changed; FAIL_MEMORY.
  */
-int question_again(const struct settings *settings, const struct store_operation *operation,
+int question_judge(const struct settings *settings, const struct store_operation *operation,
 		   const struct store_request *request, const struct store_approval *approval,
-		   struct arena *mem, struct store_approval *out);
+		   struct arena *mem, struct store_approval *out_again);
 
 #endif

@@ -258,15 +258,16 @@ static enum step unknown(struct request *request)
 /*
  * It was not sent yet. Where its own caller has to send it and we met it by its identity, nobody
  * might ever come to: with the same command we are as good as its caller, and send it under its
- * token; with another one, ours takes its place.
+ * token; with another one, ours takes its place. Where it is our own and the store has not let us
+ * pick it up, people have to be asked by now, and it is not sent any more.
  */
 static enum step queued(struct request *request)
 {
 	const struct store_operation *operation = &request->command.operation;
 
-	if (!request->is_reuse || operation->is_dispatched)
+	if (operation->is_dispatched)
 		return step_queued_or_wait(request);
-	if (!hash_equal(&operation->fingerprint, &request->fingerprint))
+	if (!request->is_reuse || !hash_equal(&operation->fingerprint, &request->fingerprint))
 		return STEP_REPLACE;
 	request->token = operation->token;
 	return STEP_CLAIM;

@@ -5,6 +5,10 @@
  * for what nobody does. It is certain that it was not sent, so it is cancelled, as its caller
  * could, and we claim again. If its caller came back at this very moment, and sends it, we find
  * that.
+ *
+ * The same becomes of one of our own token that was let in before its action had people asked:
+ * what they have not agreed to is not sent, and it has no question. It is told as cancelled; asked
+ * for with a new token, it is one.
  */
 #include "gate/request.h"
 
@@ -32,8 +36,12 @@ static enum step cancel(struct request *request)
 				.id = there.id,
 				.epoch = there.epoch,
 				.account = request->account,
-				.reason = STR("it had not been sent when another command with its "
-					      "identity came"),
+				.reason =
+					request->is_reuse
+						? STR("it had not been sent when another command "
+						      "with its identity came")
+						: STR("it had not been sent when people came to be "
+						      "asked first"),
 				.decided_by = STR("gate"),
 			},
 	};

@@ -6,6 +6,7 @@
  * resource shows it; or, where it wishes to wait, its end. Where people were faster than our look,
  * we look at what there is by then, once.
  */
+#include "gate/caller.h"
 #include "gate/question.h"
 #include "gate/request.h"
 
@@ -13,17 +14,19 @@
 
 int step_approve_ask(struct request *request, struct store_command *command)
 {
-	const struct question_asker asker = {
+	struct question_asker asker = {
 		.account = request->account,
 		.agent = request->caller.agent,
 		.credential = request->caller.credential,
 	};
-
 	int r;
 
 	if (!request->policy.action)
 		return 0;
-	r = question_of(request->policy.action, &asker, request->reading, &request->fingerprint,
+	r = caller_key_id(request->worker, request->exchange, &asker.credential);
+	if (r < 0)
+		return r;
+	r = question_of(&request->policy, &asker, request->reading, &request->fingerprint,
 			&request->exchange->mem, &command->approval);
 	command->approval.is_told = request->generation->settings->notify.url.text.len != 0;
 	return r;

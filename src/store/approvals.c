@@ -79,6 +79,8 @@ int approval_judge(const struct store_command *answer, const struct store_operat
 		return STORE_OTHER;
 	if (answer->kind == STORE_DENY)
 		return 0;
+	if (!hash_equal(&consent->policy, &approval->policy))
+		return STORE_OTHER; /* asked anew since they looked */
 	if (is_person(consent, approval->asked_by, approval->asked_agent, record->account))
 		return STORE_OWN;
 	return look_for_twin(consent, approval->answers, mem);

@@ -183,6 +183,7 @@ struct store_notice {
 /* One person's answer. */
 struct store_consent {
 	struct hash fingerprint; /* of what was shown to them */
+	struct hash policy;	 /* approve: and store_approval.policy of it */
 	struct str by;		 /* their credential */
 	struct str agent, account;
 	enum caller_role role;

@@ -3,13 +3,21 @@
 
 #include "core/downstream_key.h"
 
+/* Do people have to be asked of it, whoever asks? What was let in before they had is not sent so.
+ */
+static bool must_be_asked(const struct store_command *claim)
+{
+	return claim->approval.needed && !claim->approval.unless_known;
+}
+
 enum claim_way claim_way(const struct store_command *claim, const struct store_operation *record,
 			 int64_t now_ms)
 {
 	if (operation_is_terminal(record->state) && record->expires_ms <= now_ms)
 		return claim_way_tombstone(claim, time_add(record->expires_ms, claim->tombstone_ms),
 					   now_ms);
-	if (claim->may_pick_up && record->state == STATE_QUEUED && !record->is_dispatched &&
+	if (claim->may_pick_up && !must_be_asked(claim) && record->state == STATE_QUEUED &&
+	    !record->is_dispatched &&
 	    hash_equal(&claim->operation.fingerprint, &record->fingerprint))
 		return CLAIM_PICKS_UP;
 	return CLAIM_IS_TAKEN;

@@ -104,6 +104,7 @@ struct store_command *ruled_answering(struct world *world, enum store_kind kind,
 
 	answer->operation.id = operation->id;
 	answer->consent = (struct store_consent){.fingerprint = operation->fingerprint,
+						 .policy = ruled_hash('p', 'p'),
 						 .by = str_from(by),
 						 .agent = str_from(by),
 						 .account = STR("acme"),

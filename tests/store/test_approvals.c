@@ -128,6 +128,9 @@ static void what_is_agreed_to_is_this_very_command(void **state)
 	answer = ruled_answering(world, STORE_DENY, &operation, "alice");
 	answer->consent.fingerprint.bytes[31] ^= 1;
 	assert_int_equal(world_do(world, answer), STORE_OTHER);
+	answer = ruled_answering(world, STORE_APPROVE, &operation, "alice");
+	answer->consent.policy.bytes[0] ^= 1; /* she looked before it was asked anew */
+	assert_int_equal(world_do(world, answer), STORE_OTHER);
 	assert_nothing_is_taken(world);
 }
 
@@ -389,6 +392,15 @@ static struct store_command *asking_again(struct world *world,
 	return again;
 }
 
+/* By somebody who has seen what asking_again() asks. */
+static int agreed_anew(struct world *world, const struct store_operation *operation, const char *by)
+{
+	struct store_command *answer = ruled_answering(world, STORE_APPROVE, operation, by);
+
+	answer->consent.policy = ruled_hash('p', 'q');
+	return world_do(world, answer);
+}
+
 /* Another declaration: the answers so far were to another question. */
 static void asked_again_all_answers_are_void(void **state)
 {
@@ -404,11 +416,12 @@ static void asked_again_all_answers_are_void(void **state)
 	assert_str(again->approval.answers, "[]");
 	assert_str(again->approval.asked_by, "key_agent");
 	assert_int_equal(again->approval.expires_ms, world->now_ms + 2 * RULED_OPEN_MS);
-	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), 0);
-	assert_int_equal(answered(world, STORE_APPROVE, &operation, "bob"), 0);
+	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), STORE_OTHER);
+	assert_int_equal(agreed_anew(world, &operation, "alice"), 0);
+	assert_int_equal(agreed_anew(world, &operation, "bob"), 0);
 	assert_int_equal(world_do(world, asking_again(world, &operation, 1)), 0); /* queued */
 	assert_nothing_is_taken(world);
-	assert_int_equal(answered(world, STORE_APPROVE, &operation, "bob"), 0);
+	assert_int_equal(agreed_anew(world, &operation, "bob"), 0);
 	assert_int_equal(ruled_taken(world, 8)->errand_count, 1);
 }
 

@@ -20,8 +20,10 @@ static void controls_become_escapes(void **state)
 	expect(STR("\x1b[2Jx"), "\\x1b[2Jx");
 	expect(STR("a\nb\tc\rd"), "a\\nb\\tc\\rd");
 	expect(STR("\0\x7f"), "\\x00\\x7f");
-	expect(STR("\xc2\x9b"), "\\u009b");	/* C1: a control sequence in one character */
-	expect(STR("\xe2\x80\xae"), "\\u202e"); /* turns the reading direction */
+	expect(STR("\xc2\x9b"), "\\u009b");	      /* C1: a control sequence in one character */
+	expect(STR("\xe2\x80\xae"), "\\u202e");	      /* turns the reading direction */
+	expect(STR("ann\xe2\x80\x8b"), "ann\\u200b"); /* not to be seen, and another name */
+	expect(STR("\xe3\x85\xa4"), "\\u3164");
 	expect(STR("\xe2\x81\xa6"), "\\u2066");
 	expect(STR("\xe2\x80\xa8"), "\\u2028");
 }

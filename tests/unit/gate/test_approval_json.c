@@ -94,6 +94,23 @@ static struct store_command a_find(struct arena *mem)
 	};
 }
 
+/* A body is looked into only where it is known that nothing of it is secret. */
+static void nothing_is_told_of_what_cannot_be_read(void **state)
+{
+	struct written written;
+	struct store_command find;
+	struct json_writer json;
+
+	begin(&written, &json);
+	find = a_find(&written.mem);
+	find.approval.shown = STR("{\"command\":");
+	approval_found_json(&json, &find, written.settings);
+	finish(&written);
+	assert_type(written.json, "/summary", JSON_NULL);
+	assert_type(written.json, "/command", JSON_NULL);
+	assert_type(written.json, "/body_preview", JSON_NULL);
+}
+
 static void whoever_answers_is_told_all(void **state)
 {
 	struct written written;
@@ -118,6 +135,7 @@ static void whoever_answers_is_told_all(void **state)
 	assert_member(written.json, "/destination/method", "POST");
 	assert_number(written.json, "/command/amount", 9);
 	assert_type(written.json, "/body_preview", JSON_NULL);
+	assert_type(written.json, "/question", JSON_STRING);
 	assert_member(written.json, "/asked/by", "key_1");
 	assert_member(written.json, "/asked/agent", "bot");
 	assert_member(written.json, "/expires_at", "2026-01-31T08:15:00.251Z");
@@ -217,6 +235,7 @@ static void equal_ones_of_a_page_name_each_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_is_told_of_what_cannot_be_read),
 		cmocka_unit_test(whoever_answers_is_told_all),
 		cmocka_unit_test(a_body_without_a_command_is_made_visible),
 		cmocka_unit_test(whoever_asked_is_told_how_it_stands),
