@@ -39,19 +39,8 @@ static struct looking look(const struct action *action, struct str path,
 static int parameter_text(const struct looking *looking, size_t parameter, struct str *out_text)
 {
 	struct str value = looking->has_values ? looking->values[parameter] : STR("");
-	char *decoded = arena_alloc(looking->mem, value.len + 1);
-	size_t len = 0;
 
-	if (!decoded)
-		return FAIL_MEMORY;
-	for (size_t i = 0; i < value.len; i++) {
-		int byte = value.at[i] == '%' ? text_unescape(value, i) : -1;
-
-		decoded[len++] = byte < 0 ? value.at[i] : (char)byte;
-		i += byte < 0 ? 0 : 2;
-	}
-	*out_text = str_of(decoded, len);
-	return 0;
+	return text_unescape_all(value, looking->mem, out_text);
 }
 
 /* Conditions */

@@ -134,27 +134,6 @@ static int value_text(struct looking *looking, const struct json_value *value,
 	unreachable("a JSON value of no type");
 }
 
-static int parameter_text(struct looking *looking, struct str value, struct part_text *out_part)
-{
-	char *decoded;
-	size_t len = 0;
-
-	out_part->text = value;
-	if (str_find(value, '%') == value.len)
-		return 0;
-	decoded = arena_alloc(looking->mem, value.len);
-	if (!decoded)
-		return FAIL_MEMORY;
-	for (size_t i = 0; i < value.len; i++) {
-		int byte = value.at[i] == '%' ? text_unescape(value, i) : -1;
-
-		decoded[len++] = byte < 0 ? value.at[i] : (char)byte;
-		i += byte < 0 ? 0 : 2;
-	}
-	out_part->text = str_of(decoded, len);
-	return 0;
-}
-
 static const struct json_value *value_at(const struct looking *looking, struct str pointer)
 {
 	return looking->command ? json_at(looking->command, pointer) : NULL;
@@ -168,7 +147,8 @@ static int find_part(struct looking *looking, const struct rule_part *part,
 
 	if (part->pointer.len == 0)
 		return part->parameter < looking->value_count
-			       ? parameter_text(looking, looking->values[part->parameter], out_part)
+			       ? text_unescape_all(looking->values[part->parameter], looking->mem,
+						   &out_part->text)
 			       : PART_ABSENT;
 	value = value_at(looking, part->pointer);
 	return value ? value_text(looking, value, out_part) : PART_ABSENT;

@@ -37,6 +37,27 @@ int text_unescape(struct str text, size_t at)
 	return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+int text_unescape_all(struct str text, struct arena *mem, struct str *out_text)
+{
+	char *decoded;
+	size_t len = 0;
+
+	*out_text = text;
+	if (str_find(text, '%') == text.len)
+		return 0;
+	decoded = arena_alloc(mem, text.len);
+	if (!decoded)
+		return FAIL_MEMORY;
+	for (size_t i = 0; i < text.len; i++) {
+		int byte = text.at[i] == '%' ? text_unescape(text, i) : -1;
+
+		decoded[len++] = byte < 0 ? text.at[i] : (char)byte;
+		i += byte < 0 ? 0 : 2;
+	}
+	*out_text = str_of(decoded, len);
+	return 0;
+}
+
 void text_escape(unsigned char byte, char out[3])
 {
 	static const char digits[] = "0123456789ABCDEF";

@@ -4,6 +4,7 @@
 #ifndef CORE_TEXT_H
 #define CORE_TEXT_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/str.h"
 
@@ -12,6 +13,12 @@ bool text_is_unreserved(char c);
 
 /* The byte (0–255) of the escape %XX at text.at[at]; -1 when it is broken. */
 int text_unescape(struct str text, size_t at);
+
+/*
+ * `text` without its escapes; what is broken stays as it is written. In `mem` where it has any,
+ * else `text` itself. 0, FAIL_MEMORY.
+ */
+int text_unescape_all(struct str text, struct arena *mem, struct str *out_text);
 
 /* Write %XX, upper case. */
 void text_escape(unsigned char byte, char out[3]);
