@@ -5,6 +5,7 @@
  * client's secret in the clear (RFC 6749 § 3.2), so it has to be on this machine.
  */
 #include "config/table.h"
+#include "config/values.h"
 #include "core/text.h"
 
 #define CREDENTIAL "credential"
@@ -40,13 +41,6 @@ static void check_header(struct reading *reading, const struct settings_credenti
 			  "credential.header has no use without as: header");
 }
 
-static bool is_of_this_machine(const struct settings_url *url)
-{
-	return str_equal(url->host, STR("localhost")) || str_equal(url->host, STR("::1")) ||
-	       (str_starts_with(url->host, STR("127.")) &&
-		str_find(url->host, ':') == url->host.len);
-}
-
 static void check_token_url(struct reading *reading, const struct settings_credential *credential,
 			    const struct node *map)
 {
@@ -55,7 +49,7 @@ static void check_token_url(struct reading *reading, const struct settings_crede
 	if (!node_at(map, OAUTH2 ".token_url"))
 		report_at(reading, map, OAUTH2, "add token_url: https://…/token",
 			  "credential.oauth2 has no token_url");
-	else if (url->text.len && !url->is_tls && !is_of_this_machine(url))
+	else if (url->text.len && !url->is_tls && !value_is_this_machine(url->host))
 		report_at(reading, map, OAUTH2 ".token_url", "write an https:// URL",
 			  "token_url would send the client's secret over the network without TLS");
 }

@@ -129,6 +129,16 @@ static bool is_loopback(bool is_ipv6, const uint8_t bytes[16])
 	return memcmp(bytes, one, sizeof(one)) == 0 || (is_mapped(bytes) && bytes[12] == 127);
 }
 
+bool value_is_this_machine(struct str host)
+{
+	bool is_ipv6;
+	uint8_t bytes[16];
+
+	if (str_equal_nocase(host, STR("localhost")))
+		return true;
+	return read_numeric(host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes);
+}
+
 /*
  * Cut "host:port" or "[host]:port". *out_port is empty, and its `at` NULL, where there is no
  * colon; false when brackets or colons are astray.
