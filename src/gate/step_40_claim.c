@@ -132,7 +132,7 @@ static enum step no_longer_let_in(struct request *request)
 	request->has_operation = false;
 	request->outcome = 0;
 	return request_problem(request, PROBLEM_UNAUTHENTICATED,
-			       "The key is no longer one that is let in.");
+			       "The credential is no longer one that is let in.");
 }
 
 enum step step_claim_start(struct request *request)
