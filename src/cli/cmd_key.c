@@ -20,8 +20,8 @@ enum {
 };
 
 /* Send a body that has been written, and let go of it; then show the answer by `print`. */
-static int send_body(const struct command_call *call, struct str target, struct buf *body,
-		     void (*print)(struct admin_client *client))
+static int send_body(const struct command_call *call, const char *method, struct str target,
+		     struct buf *body, void (*print)(struct admin_client *client))
 {
 	struct admin_client client;
 	int r;
@@ -32,7 +32,7 @@ static int send_body(const struct command_call *call, struct str target, struct 
 	}
 	r = admin_client_open(&client, call);
 	if (r == EXIT_DONE)
-		r = admin_ask(&client, "POST", target, buf_str(body));
+		r = admin_ask(&client, method, target, buf_str(body));
 	if (r == EXIT_DONE && admin_wants_json(call))
 		admin_print_json(&client);
 	else if (r == EXIT_DONE)
@@ -129,7 +129,7 @@ static int run_create(const struct command_call *call)
 				       role);
 	buf_init(&body, BODY_MAX);
 	write_wish(call, &body);
-	return send_body(call, STR("/api/keys"), &body, print_created);
+	return send_body(call, "POST", STR("/api/keys"), &body, print_created);
 }
 
 static const struct command command_create = {
@@ -261,7 +261,7 @@ static int run_revoke(const struct command_call *call)
 		buf_fini(&body);
 		r = command_misused(call->command, "the id of a key is key_ and 16 characters");
 	} else {
-		r = send_body(call, buf_str(&target), &body, print_revoked);
+		r = send_body(call, "POST", buf_str(&target), &body, print_revoked);
 	}
 	buf_fini(&target);
 	return r;
@@ -283,16 +283,54 @@ static const struct command command_revoke = {
 	.run = run_revoke,
 };
 
+/* -- rm ---------------------------------------------------------------------------- */
+
+static void print_removed(struct admin_client *client)
+{
+	struct str id = op_member_text(client->json, "id", &client->mem);
+
+	printf("%.*s is forgotten\n", STR_ARG(id));
+}
+
+static int run_remove(const struct command_call *call)
+{
+	struct buf nothing, target;
+	int r;
+
+	buf_init(&target, TARGET_MAX);
+	buf_init(&nothing, 0);
+	buf_append_str(&target, STR("/api/keys/"));
+	admin_append_encoded(&target, str_from(call->operands[0]));
+	if (target.is_spoiled)
+		r = command_misused(call->command, "the id of a key is key_ and 16 characters");
+	else
+		r = send_body(call, "DELETE", buf_str(&target), &nothing, print_removed);
+	buf_fini(&target);
+	return r;
+}
+
+static const struct command command_remove = {
+	.name = "key rm",
+	.summary = "forgets a key that is revoked or expired",
+	.usage = "KEY [--json]",
+	.text = "The gate keeps at most 4096 keys, those that are no longer in force too. "
+		"Histories "
+		"and\n"
+		"the audit log go on naming it by its id.\n",
+	.options = list_options,
+	.option_count = sizeof(list_options) / sizeof(list_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_remove,
+};
+
 static const struct command *const key_commands[] = {
-	&command_create,
-	&command_list,
-	&command_revoke,
-	NULL,
+	&command_create, &command_list, &command_revoke, &command_remove, NULL,
 };
 
 const struct command command_key = {
 	.name = "key",
-	.summary = "makes, lists and revokes keys of agents and people",
-	.usage = "create|list|revoke [OPTIONS]",
+	.summary = "makes, lists, revokes and forgets keys of agents and people",
+	.usage = "create|list|revoke|rm [OPTIONS]",
 	.commands = key_commands,
 };
