@@ -9,7 +9,7 @@ from harness.client import Connection, assert_problem
 from harness.gate import command, config
 from harness.people import new_key
 from harness.rules import eventually
-from harness.tokens import Issuer, accounts
+from harness.tokens import AUDIENCE, NAME, Issuer, accounts, b64
 from harness.upstream import Upstream, answer, delayed
 from test_console_api import Listener, session_of, sign_in
 from test_keys import bearer, in_background
@@ -383,3 +383,95 @@ def test_hostile_keys(start_gate, upstream, tmp_path, path, token, trick):
     assert response.status in (401, 503) and response.slug in ('keys-unavailable', 'unauthenticated'), response
     assert upstream.effects(path) == 0 and gate.is_running
     server.stop()
+
+
+def resigned(key, head, body):
+    """A token of these very texts, well signed."""
+    text = f'{b64(head.encode())}.{b64(body.encode())}'
+    return f'Bearer {text}.{b64(key.sign(text.encode()))}'
+
+
+def tricks(issuer):
+    key, now = issuer.keys[-1], int(time.time())
+    jwk = key.jwk()
+    own = json.dumps({'iss': NAME, 'aud': AUDIENCE, 'sub': 'bot', 'org': 'acme', 'exp': now + 600})
+    head = json.dumps({'alg': 'ES256', 'kid': 'ec', 'typ': 'JWT'})
+
+    def claims(**more):
+        return resigned(key, head, json.dumps({**json.loads(own), **more}))
+
+    def heads(**more):
+        return resigned(key, json.dumps({**json.loads(head), **more}), own)
+
+    return {
+        'exp is a text': claims(exp=str(now + 600)), 'exp is negative': claims(exp=-1), 'exp is a list': claims(exp=[now + 600]),
+        'exp is null': claims(exp=None), 'exp is huge': resigned(key, head, own.replace(str(now + 600), '1e400')),
+        'exp is no number': resigned(key, head, own.replace(str(now + 600), 'Infinity')),
+        'nbf is a text': claims(nbf=str(now)), 'aud has a number': claims(aud=[AUDIENCE, 1]), 'aud is empty': claims(aud=[]),
+        'aud is an object': claims(aud={AUDIENCE: True}), 'iss is a list': claims(iss=[NAME]), 'no iss': claims(iss=None),
+        'account is empty': claims(org=''), 'account is a list': claims(org=['acme']), 'account is long': claims(org='x' * 256),
+        'account with a break': claims(org='ac\nme'),
+        'account twice': resigned(key, head, own[:-1] + ', "org": "victim"}'),
+        'exp twice': resigned(key, head, own[:-1] + f', "exp": {now + 900}}}'),
+        'alg twice': resigned(key, head[:-1] + ', "alg": "none"}', own),
+        'claims are a list': resigned(key, head, f'[{own}]'), 'claims go on': resigned(key, head, own + '{}'),
+        'HS256 by the public key': heads(alg='HS256'), 'alg in lower case': heads(alg='es256'), 'alg is a list': heads(alg=['ES256']),
+        'another curve': heads(alg='ES384'), 'RSA by EC': heads(alg='RS256'), 'no kid that is': heads(kid='../../dev/null'),
+        'kid is an injection': heads(kid="ec' OR '1'='1"), 'kid is a number': heads(kid=1), 'kid is empty': heads(kid=''),
+        'crit': heads(crit=['b64'], b64=False), 'nested': heads(cty='JWT', typ='JWE'),
+        'a key of its own': resigned_by_stranger(issuer, head, own, jwk=True), 'jku': resigned_by_stranger(issuer, head, own),
+        'padding': claims() + '=', 'four parts': claims() + '.e30', 'a blank': claims().replace('.', '. ', 1),
+        'a signature of nothing': '.'.join(claims().split('.')[:2]) + '.' + b64(b'\0' * 64),
+        'a short signature': '.'.join(claims().split('.')[:2]) + '.' + b64(b'\1' * 63),
+        'too long': claims(more='x' * 17000),
+    }
+
+
+def resigned_by_stranger(issuer, head, body, jwk=False):
+    stranger = Issuer(issuer.folder / ('one' if jwk else 'two')).add('ec')
+    more = {'jwk': stranger.jwk()} if jwk else {'jku': 'http://127.0.0.1:1/jwks', 'x5u': 'http://127.0.0.1:1/x'}
+    return resigned(stranger, json.dumps({**json.loads(head), **more}), body)
+
+
+def test_tokens_that_try_something(start_gate, upstream, tmp_path, path, token):
+    # Shows that no token which is not just what it should be is taken, whoever signed it.
+    issuer = Issuer(tmp_path / 'issuer')
+    issuer.add('rsa', 'RS256')
+    issuer.add('ec')
+    (tmp_path / 'jwks.json').write_text(issuer.jwks())
+    gate = start_gate(upstream, config(upstream, accounts=accounts(tmp_path / 'jwks.json')))
+    for name, bad in tricks(issuer).items():
+        response = gate.post(path, token, account=bad)
+        assert response.status in (401, 429), (name, response)
+        assert upstream.effects(path) == 0, name
+    good = issuer.token(aud=['another', AUDIENCE], exp=time.time() + 600.5, jku='http://127.0.0.1:1/')
+    assert gate.post(path, token, account='bearer  ' + good).outcome == 'created'
+
+
+def test_what_is_shown_wrongly_is_kept_nowhere(start_gate, upstream, path):
+    # Shows that secrets and keys in bodies that are refused, in paths and in queries stand in no answer, log or file.
+    gate = start_gate(upstream, config(upstream, accounts={'from': 'key'}))
+    secret = 'hunter2-very-secret-indeed'
+    key = gate.key('acme', 'bot')
+    for body in ('{"value": "%s', '{"value": "%s"} x', '{"value": "a", "value": "%s"}', '"%s"', '%s', '{"value": ["%s"]}',
+                 '{"value": " %s"}', '{"value": "%s\\n"}'):
+        body = body.replace('%s', secret).encode()
+        response = gate.operator('/api/secrets/x', 'PUT', body=body)
+        assert response.status == 400 and secret not in response.body.decode(), response
+        response = sign_in_raw(gate, body.replace(b'value', b'key'))
+        assert response.status in (400, 401, 429) and secret not in response.body.decode(), response
+    for target in (f'/api/keys/{secret}', f'/api/{secret}', f'/api/operations?token={secret}&x={secret}'):
+        gate.admin(target, headers=[('Authorization', 'Bearer ' + secret)])
+        gate.operator(target)
+    gate.post(path, account='Bearer ' + secret)
+    gate.post(path, account=bearer(key), headers={'X-Api-Key': secret})
+    gate.terminate()
+    gate.wait_exit()
+    assert secret not in '\n'.join(gate.log + gate.stdout)
+    for file in gate.data.rglob('*'):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes() and key['key'].encode() not in file.read_bytes(), file
+
+
+def sign_in_raw(gate, body):
+    return gate.admin('/api/session', 'POST', [('Content-Type', 'text/plain')], body)
