@@ -46,7 +46,7 @@ function showSignIn(message) {
 	document.title = 'Sign in – Counterfoil';
 	replace($('page'), h('section', {class: 'sign-in', 'aria-labelledby': 'sign-in-title'},
 		h('h1', {id: 'sign-in-title'}, 'Sign in'),
-		h('p', {class: 'lead'}, 'The person’s side of the gate: what waits for a decision, what happened, and what nobody knows yet.'),
+		h('p', {class: 'lead'}, 'The people’s side of the gate: what waits for a decision, what happened, and what nobody knows yet.'),
 		form));
 	alert.textContent = message ?? '';
 	key.focus();

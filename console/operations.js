@@ -7,7 +7,7 @@ import {timeline, groupOf} from './charts.js';
 
 const PAGE = 50;
 const STATES = ['awaiting_approval', 'queued', 'running', 'unknown', 'completed', 'failed', 'cancelled'];
-const FILTERS = [['token', 'Token'], ['task', 'Task'], ['reference', 'Reference'], ['account', 'Account']];
+const FILTERS = [['token', 'Token'], ['task', 'Task'], ['action', 'Action'], ['reference', 'Reference'], ['account', 'Account']];
 
 export function operationRows(list) {
 	return list.map((operation) => h('tr', null,
@@ -185,7 +185,7 @@ export const operation = {
 				sentence(found),
 				found.state === 'unknown' ? h('p', {class: 'notice'}, 'Nobody knows whether this happened. ', context.may('operate') ? h('a', {href: '#/unknown'}, 'Say what became of it') : null) : null,
 				found.state === 'awaiting_approval' ? h('p', {class: 'notice'}, 'It waits for a person. ', h('a', {href: '#/approvals/' + found.id}, 'See the question')) : null,
-				events.length ? h('section', {class: 'panel', 'aria-label': 'Time line'}, timeline(found, events)) : null,
+				events.length ? h('section', {class: 'panel life', 'aria-label': 'Time line'}, timeline(found, events)) : null,
 				h('div', {class: 'columns'},
 					h('section', {'aria-labelledby': 'what-title'}, h('h2', {id: 'what-title'}, 'What it is'), allFacts(found), decisions(found, context, () => refresh(false))),
 					h('section', {'aria-labelledby': 'life-title'}, h('h2', {id: 'life-title'}, 'Attempts and events'),

@@ -1,7 +1,7 @@
 /*
  * How the gate is doing: an overview, locks and the queue, the audit log.
  */
-import {h, replace, said, when, moment, state, badge, count, facts, emptyPlace, operationLink, field, stateName} from './dom.js';
+import {h, replace, said, who, when, moment, state, badge, count, facts, emptyPlace, operationLink, field, stateName} from './dom.js';
 import {get, query} from './api.js';
 import {columnsOf, outcomeChart, legend} from './charts.js';
 import {operationTable} from './operations.js';
@@ -41,7 +41,7 @@ export const overview = {
 					figure(queued.operations.length, 'queued', '#/operations?state=queued', 'still'));
 				await drawChart();
 				replace(recent, h('h2', null, 'Newest operations'), newest.operations.length ? operationTable(newest.operations, 'Newest operations') :
-					emptyPlace('None yet', 'The first write through the gate appears here.'));
+					emptyPlace('No write yet', ['Send one through the gate with an ', h('code', null, 'Idempotency-Key'), '; it appears here by itself.']));
 				alert.textContent = '';
 			} catch (problem) {
 				alert.textContent = problem.message;
@@ -55,7 +55,7 @@ export const overview = {
 /* -- locks, queue ----------------------------------------------------------------------- */
 
 function lockRow(lock) {
-	return h('tr', null, h('td', null, h('code', null, said(lock.name))), h('td', null, said(lock.account)),
+	return h('tr', null, h('td', null, h('code', null, said(lock.name))), h('td', null, who(lock.account)),
 		h('td', null, lock.holder ? [operationLink(lock.holder.id), ' ', state(lock.holder.state)] : h('span', {class: 'quiet'}, 'free')),
 		h('td', null, lock.holder ? when(lock.holder.since) : ''), h('td', null, Number(lock.waiting) ? count(Number(lock.waiting), 'operation') : ''),
 		h('td', null, lock.version));
@@ -100,8 +100,9 @@ function verification(status) {
 	return h('section', {class: 'panel', 'aria-labelledby': 'verified-title'}, h('h2', {id: 'verified-title'}, 'The log itself'), facts([
 		['Entries', String(status.size)],
 		['Newest checkpoint', status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
-		['Name', said(status.origin)],
+		['Name', status.origin ? said(status.origin) : null],
 		['Anchors', status.anchors?.length ? status.anchors.map((anchor) => h('div', null, said(anchor))) : 'none: who can write the data directory could cut the log short'],
+		['Witnesses', status.witnesses?.length ? status.witnesses.map((witness) => h('div', null, said(witness.name), ' ', witness.cosigned_s ? badge('has cosigned it', 'good') : badge('has not cosigned it', 'warn'))) : null],
 		['Its signature', status.checkpoint ? (status.checkpoint.signed ? badge('holds, by this gate’s key', 'good') : badge('does not hold', 'bad')) : null],
 	]), h('p', {class: 'hint'}, ['That every entry is as it was signed is for ', h('code', null, 'counterfoil audit verify'), ' to say: elsewhere, with a key that you kept.']));
 }
@@ -114,8 +115,8 @@ function entryRow(entry) {
 	return h('tr', null, h('td', null, entry.seq), h('td', null, h('time', {datetime: entry.time, title: entry.time}, moment(entry.time))),
 		h('td', null, (entry.events ?? [entry.event ?? entry.type]).map((name) => [h('b', null, said(name)), ' '])),
 		h('td', null, entry.operation ? operationLink(entry.operation) : said(entry.subject ?? '')),
-		h('td', null, move), h('td', null, said([entry.by, entry.agent].filter(Boolean).join(' · '))),
-		h('td', {class: 'wide'}, said(entry.reason ?? entry.note ?? entry.why ?? entry.action ?? '')));
+		h('td', {class: 'move'}, move), h('td', null, said([entry.by, entry.agent].filter(Boolean).join(' · '))),
+		h('td', {class: 'wide said'}, said(entry.reason ?? entry.note ?? entry.why ?? entry.action ?? '')));
 }
 
 function entryTable(list) {

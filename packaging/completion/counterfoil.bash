@@ -19,7 +19,7 @@ _counterfoil_words() {
 		case $word in
 		--config | --listen | --admin | --upstream | --data | --store | --why | \
 			--reference | --account | --state | --limit | --token | --task | \
-			--cursor | --vkey | --since | --fingerprint | --to-file | \
+			--cursor | --action | --vkey | --since | --fingerprint | --to-file | \
 			--to-credential | --to-passphrase-file | --key-file | --agent | --role | \
 			--actions | --expires | --label)
 			i=$((i + 1))
@@ -47,8 +47,8 @@ _counterfoil_value() {
 			completed failed cancelled"
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
-		--vkey | --fingerprint | --to-credential | --agent | --actions | --expires | \
-		--label) ;;
+		--action | --vkey | --fingerprint | --to-credential | --agent | --actions | \
+		--expires | --label) ;;
 	*) return 1 ;;
 	esac
 }
@@ -65,8 +65,8 @@ _counterfoil_op() {
 		fi
 		;;
 	list)
-		_counterfoil_reply "$common --state --token --task --reference --account --limit
-			--cursor"
+		_counterfoil_reply "$common --state --token --task --action --reference --account
+			--limit --cursor"
 		;;
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;
@@ -100,8 +100,8 @@ _counterfoil_audit() {
 		;;
 	verify)
 		if [[ $current == -* ]]; then
-			_counterfoil_reply "--vkey --since --state --proof --json --config \
-				--help"
+			_counterfoil_reply "--vkey --since --witness --state --proof --json \
+				--config --help"
 		else
 			compopt -o filenames 2>/dev/null
 			COMPREPLY=($(compgen -d -- "$current"))

@@ -9,6 +9,7 @@
 #include "admin/api.h"
 
 #include "audit/page.h"
+#include "audit/witness.h"
 #include "base/err.h"
 #include "core/timestamp.h"
 #include "gate/query.h"
@@ -249,14 +250,56 @@ static void write_head(struct json_writer *json, const struct audit_head *head)
 	json_close_object(json);
 }
 
+/* The witnesses of the configuration, whose texts have been checked. */
+struct observers {
+	struct str urls[SETTINGS_PLACES_MAX];
+	struct note_verifier keys[SETTINGS_PLACES_MAX];
+	size_t count;
+};
+_Static_assert((int)SETTINGS_PLACES_MAX <= (int)AUDIT_HEAD_WITNESSES_MAX, "all are asked about");
+
+static void read_observers(const struct settings *settings, struct observers *out_observers)
+{
+	const struct text_list *witnesses = &settings->audit.witnesses;
+
+	out_observers->count = witnesses->count;
+	for (size_t i = 0; i < witnesses->count; i++)
+		require(witness_setting_read(witnesses->texts[i], &out_observers->urls[i],
+					     &out_observers->keys[i]));
+}
+
+static void write_observers(struct json_writer *json, const struct observers *observers,
+			    const struct audit_head *head)
+{
+	json_name(json, "witnesses");
+	json_open_array(json);
+	for (size_t i = 0; i < observers->count; i++) {
+		json_open_object(json);
+		json_name(json, "name");
+		json_text(json, observers->keys[i].name);
+		json_name(json, "url");
+		json_string(json, observers->urls[i]);
+		json_name(json, "cosigned_s");
+		if (head && head->cosigned_s[i])
+			json_integer(json, (int64_t)head->cosigned_s[i]);
+		else
+			json_null(json);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 void api_audit_status(struct api_call *call)
 {
 	const struct settings *settings = gate_settings(call->admin->gate);
+	struct observers observers;
 	struct audit_head head;
 	struct json_writer json;
 	struct buf body;
-	int r = audit_head_read(settings->data.at, &head);
+	int r;
 
+	read_observers(settings, &observers);
+	r = audit_head_read(settings->data.at, observers.keys, observers.count, &head);
 	if (r < 0) {
 		api_problem(call, PROBLEM_STORE_UNAVAILABLE,
 			    "The audit log's checkpoint cannot be read.");
@@ -274,6 +317,7 @@ void api_audit_status(struct api_call *call)
 	for (size_t i = 0; i < settings->audit.anchors.count; i++)
 		json_string(&json, settings->audit.anchors.texts[i]);
 	json_close_array(&json);
+	write_observers(&json, &observers, r == 0 ? &head : NULL);
 	json_close_object(&json);
 	api_json_end(call, 200, &body);
 }

@@ -108,7 +108,7 @@ static void answer_lost(struct api_call *call, const struct decision *decision)
 		const char *text;
 	} kinds[] = {
 		[DECISION_CANCEL] = {PROBLEM_NOT_CANCELLABLE,
-				     "only one that has not been sent (queued) can be cancelled"},
+				     "only one that has not been sent can be cancelled"},
 		[DECISION_RESOLVE] = {PROBLEM_NOT_RESOLVABLE,
 				      "only one that is unknown can be resolved"},
 		[DECISION_RELEASE] = {PROBLEM_NOT_RELEASABLE, "it holds no lock"},

@@ -18,7 +18,7 @@
 
 enum {
 	ID_SIZE = 4,
-	ED25519 = 1, /* the algorithm's byte */
+	ID_TEXT = 8, /* base64 that has an id whole */
 	ID_DIGITS = 2 * ID_SIZE,
 	SIGNATURE_SIZE = crypto_sign_BYTES,
 	SIGNATURE_TEXT = 92, /* base64 of id and signature */
@@ -49,9 +49,9 @@ bool note_name_is_good(struct str name)
 	return true;
 }
 
-static uint32_t id_of(const struct note_verifier *verifier)
+static uint32_t id_of(const struct note_verifier *verifier, enum note_algorithm algorithm)
 {
-	static const uint8_t between[] = {'\n', ED25519};
+	const uint8_t between[] = {'\n', (uint8_t)algorithm};
 	struct hasher hasher;
 	struct hash hash;
 
@@ -77,7 +77,7 @@ bool note_signer_init(struct note_signer *signer, struct str name,
 		return false;
 	set_name(&signer->verifier, name);
 	(void)crypto_sign_seed_keypair(signer->verifier.public_key, signer->secret, seed);
-	signer->verifier.id = id_of(&signer->verifier);
+	signer->verifier.id = id_of(&signer->verifier, NOTE_ED25519);
 	return true;
 }
 
@@ -105,6 +105,12 @@ static bool read_id(struct str text, uint32_t *out_id)
 
 bool note_verifier_read(struct str text, struct note_verifier *out_verifier)
 {
+	return note_verifier_read_as(text, NOTE_ED25519, out_verifier);
+}
+
+bool note_verifier_read_as(struct str text, enum note_algorithm algorithm,
+			   struct note_verifier *out_verifier)
+{
 	uint8_t key[1 + NOTE_PUBLIC_SIZE];
 	struct note_verifier verifier;
 	struct str name, id;
@@ -114,11 +120,11 @@ bool note_verifier_read(struct str text, struct note_verifier *out_verifier)
 	    !str_split(&text, '+', &id) || !text.at) /* base64 may have more of + */
 		return false;
 	if (!note_name_is_good(name) || !base64_read(text, key, sizeof(key), &len) ||
-	    len != sizeof(key) || key[0] != ED25519)
+	    len != sizeof(key) || key[0] != algorithm)
 		return false;
 	set_name(&verifier, name);
 	memcpy(verifier.public_key, key + 1, NOTE_PUBLIC_SIZE);
-	if (!read_id(id, &verifier.id) || verifier.id != id_of(&verifier))
+	if (!read_id(id, &verifier.id) || verifier.id != id_of(&verifier, algorithm))
 		return false;
 	*out_verifier = verifier;
 	return true;
@@ -126,7 +132,7 @@ bool note_verifier_read(struct str text, struct note_verifier *out_verifier)
 
 void note_verifier_write(const struct note_verifier *verifier, char out[NOTE_KEY_MAX])
 {
-	uint8_t key[1 + NOTE_PUBLIC_SIZE] = {ED25519};
+	uint8_t key[1 + NOTE_PUBLIC_SIZE] = {NOTE_ED25519};
 	char text[KEY_TEXT + 1];
 
 	memcpy(key + 1, verifier->public_key, NOTE_PUBLIC_SIZE);
@@ -226,24 +232,43 @@ bool note_read(struct str bytes, struct note *out_note)
 	return true;
 }
 
+bool note_next(struct str *signatures, struct note_signature *out_signature)
+{
+	uint8_t start[6];
+	size_t end = str_find(*signatures, '\n'), len;
+
+	if (end == signatures->len)
+		return false;
+	out_signature->line = str_of(signatures->at, end + 1);
+	*signatures = str_from_index(*signatures, end + 1);
+	if (!read_line(str_of(out_signature->line.at, end), &out_signature->name,
+		       &out_signature->coded))
+		unreachable("note_read() has read all lines");
+	out_signature->id = 0;
+	/* Else its id has no signature behind it: is_coded() let none in. */
+	if (base64_read(str_of(out_signature->coded.at, ID_TEXT), start, sizeof(start), &len))
+		for (size_t i = 0; i < ID_SIZE; i++)
+			out_signature->id = out_signature->id << 8 | start[i];
+	return true;
+}
+
+bool note_is_by(const struct note_signature *signature, const struct note_verifier *verifier)
+{
+	return signature->id == verifier->id &&
+	       str_equal(signature->name, str_from(verifier->name));
+}
+
 /* Is it this key's, and does it hold? NOTE_UNKNOWN: another's. */
-static enum note_verdict check_line(struct str text, struct str name, struct str coded,
+static enum note_verdict check_line(struct str text, const struct note_signature *signature,
 				    const struct note_verifier *verifier)
 {
-	uint8_t bytes[ID_SIZE + SIGNATURE_SIZE], start[6];
-	uint32_t id = 0;
+	uint8_t bytes[ID_SIZE + SIGNATURE_SIZE];
 	size_t len;
 
-	if (!str_equal(name, str_from(verifier->name)))
+	if (!note_is_by(signature, verifier))
 		return NOTE_UNKNOWN;
-	if (!base64_read(str_of(coded.at, 8), start, sizeof(start), &len))
-		return NOTE_UNKNOWN; /* its id has no signature behind it: is_coded() let none in */
-	for (size_t i = 0; i < ID_SIZE; i++)
-		id = id << 8 | start[i];
-	if (id != verifier->id)
-		return NOTE_UNKNOWN;
-	if (coded.len != SIGNATURE_TEXT || !base64_read(coded, bytes, sizeof(bytes), &len) ||
-	    len != sizeof(bytes))
+	if (signature->coded.len != SIGNATURE_TEXT ||
+	    !base64_read(signature->coded, bytes, sizeof(bytes), &len) || len != sizeof(bytes))
 		return NOTE_BAD_SIGNATURE;
 	if (crypto_sign_verify_detached(bytes + ID_SIZE, (const uint8_t *)text.at, text.len,
 					verifier->public_key) != 0)
@@ -254,16 +279,14 @@ static enum note_verdict check_line(struct str text, struct str name, struct str
 enum note_verdict note_check(const struct note *note, const struct note_verifier *verifiers,
 			     size_t count, size_t *out_index)
 {
-	struct str rest = str_of(note->signatures.at, note->signatures.len - 1);
-	struct str line, name, coded;
+	struct str rest = note->signatures;
+	struct note_signature signature;
 	size_t first = count;
 
-	while (str_split(&rest, '\n', &line)) {
-		if (!read_line(line, &name, &coded))
-			return NOTE_BAD_SIGNATURE;
+	while (note_next(&rest, &signature)) {
 		for (size_t i = 0; i < count; i++) {
 			enum note_verdict verdict =
-				check_line(note->text, name, coded, &verifiers[i]);
+				check_line(note->text, &signature, &verifiers[i]);
 
 			if (verdict == NOTE_BAD_SIGNATURE)
 				return verdict;

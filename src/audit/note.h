@@ -32,6 +32,12 @@ enum {
 	NOTE_SECRET_SIZE = 64,
 };
 
+/* The byte of a key that says what it signs. */
+enum note_algorithm {
+	NOTE_ED25519 = 1,     /* the text */
+	NOTE_COSIGNATURE = 4, /* a time and the text, with Ed25519 too (cosignature.h) */
+};
+
 /* A public key that signatures are checked with. A plain value. */
 struct note_verifier {
 	char name[NOTE_NAME_MAX + 1];
@@ -52,6 +58,14 @@ struct note {
 	size_t count;	       /* of them, at least 1 */
 };
 
+/* One line of a note's signatures; points into them. */
+struct note_signature {
+	struct str line;  /* with its newline */
+	struct str name;  /* of the key */
+	uint32_t id;	  /* of the key */
+	struct str coded; /* base64 of the id and what was signed with it */
+};
+
 enum note_verdict {
 	NOTE_GOOD,	    /* at least one known key signed it, and all known ones hold */
 	NOTE_UNKNOWN,	    /* no known key's */
@@ -68,6 +82,9 @@ void note_signer_fini(struct note_signer *signer); /* wipes it; safe on NULL */
 
 /* "name+id+base64": all of `text`, with the id that belongs to name and key. */
 bool note_verifier_read(struct str text, struct note_verifier *out_verifier);
+/* The same for a key of that algorithm. */
+bool note_verifier_read_as(struct str text, enum note_algorithm algorithm,
+			   struct note_verifier *out_verifier);
 void note_verifier_write(const struct note_verifier *verifier, char out[NOTE_KEY_MAX]);
 bool note_verifier_equal(const struct note_verifier *a, const struct note_verifier *b);
 
@@ -79,6 +96,12 @@ int note_sign(struct str text, const struct note_signer *signer, struct buf *out
 
 /* All of `bytes` must be one note. Nothing is said of its signatures. */
 bool note_read(struct str bytes, struct note *out_note);
+
+/* Take the next line off `signatures`, which are a note's. False: none is left. */
+bool note_next(struct str *signatures, struct note_signature *out_signature);
+
+/* Is it the signature of the key with this name and id? */
+bool note_is_by(const struct note_signature *signature, const struct note_verifier *verifier);
 
 /* *out_index is the first of the `count` verifiers that signed it; set with NOTE_GOOD only. */
 enum note_verdict note_check(const struct note *note, const struct note_verifier *verifiers,

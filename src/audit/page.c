@@ -7,6 +7,7 @@
  */
 #include "audit/page.h"
 
+#include "audit/cosignature.h"
 #include "audit/log_reader.h"
 #include "audit/tiles.h"
 #include "base/err.h"
@@ -209,7 +210,19 @@ static bool is_signed(const char *data, const struct note *note)
 	return false;
 }
 
-int audit_head_read(const char *data, struct audit_head *out_head)
+/* A cosignature that does not hold is none. */
+static void look_for_witnesses(const struct note *note, const struct note_verifier *witnesses,
+			       size_t count, struct audit_head *head)
+{
+	struct cosignature cosignature;
+
+	for (size_t i = 0; i < count; i++)
+		if (cosignature_check(note, &witnesses[i], &cosignature) == NOTE_GOOD)
+			head->cosigned_s[i] = cosignature.time_s;
+}
+
+int audit_head_read(const char *data, const struct note_verifier *witnesses, size_t count,
+		    struct audit_head *out_head)
 {
 	struct log_folder folder = {.fd = -1};
 	struct checkpoint checkpoint;
@@ -217,6 +230,7 @@ int audit_head_read(const char *data, struct audit_head *out_head)
 	struct note note;
 	int r;
 
+	require(count <= AUDIT_HEAD_WITNESSES_MAX);
 	buf_init(&file, NOTE_SIZE_MAX);
 	r = open_folder(data, &folder);
 	if (r == 0)
@@ -229,6 +243,7 @@ int audit_head_read(const char *data, struct audit_head *out_head)
 		};
 		snprintf(out_head->origin, sizeof(out_head->origin), "%.*s",
 			 STR_ARG(checkpoint.origin));
+		look_for_witnesses(&note, witnesses, count, out_head);
 	}
 	log_folder_close(&folder);
 	buf_fini(&file);

@@ -47,15 +47,20 @@ struct audit_page {
  */
 int audit_page_read(struct audit_page *page);
 
+enum { AUDIT_HEAD_WITNESSES_MAX = 16 };
+
 /* The newest checkpoint; whose key signed it, by the keys of `data`. */
 struct audit_head {
 	char origin[NOTE_NAME_MAX + 1];
 	uint64_t size;
 	struct hash root;
 	bool is_signed; /* by a key of this gate's, and it holds */
+	/* When each witness asked about cosigned it, as that one says; 0: it has not. */
+	uint64_t cosigned_s[AUDIT_HEAD_WITNESSES_MAX];
 };
 
-/* 0, AUDIT_PAGE_NO_LOG, FAIL_IO. */
-int audit_head_read(const char *data, struct audit_head *out_head);
+/* At most AUDIT_HEAD_WITNESSES_MAX witnesses. 0, AUDIT_PAGE_NO_LOG, FAIL_IO. */
+int audit_head_read(const char *data, const struct note_verifier *witnesses, size_t count,
+		    struct audit_head *out_head);
 
 #endif

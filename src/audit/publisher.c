@@ -4,9 +4,8 @@
  * In memory are the tiles that are not whole: one of each level, and the bundle. All else is on
  * disk.
  */
-#include "audit/publisher.h"
+#include "audit/publisher_internal.h"
 
-#include "audit/checkpoint.h"
 #include "audit/disk.h"
 #include "base/err.h"
 
@@ -81,7 +80,7 @@ static int write_file(int folder, const char *path, struct str bytes)
 	return r;
 }
 
-static int put_file(int folder, const char *path, struct str bytes)
+int publisher_put_file(int folder, const char *path, struct str bytes)
 {
 	int r = write_file(folder, path, bytes);
 
@@ -256,7 +255,7 @@ static int put_part(struct publisher *publisher, struct publisher_part *part)
 	if (r != 0 || !tile.width || same_tile(&tile, &part->last))
 		return r;
 	tile_path(&tile, path);
-	r = put_file(publisher->folder.fd, path, buf_str(&part->bytes));
+	r = publisher_put_file(publisher->folder.fd, path, buf_str(&part->bytes));
 	if (r != 0)
 		return r;
 	remove_part(publisher, &part->older);
@@ -265,14 +264,14 @@ static int put_part(struct publisher *publisher, struct publisher_part *part)
 	return 0;
 }
 
-static int put_checkpoint(int folder, uint64_t size, struct str checkpoint)
+int publisher_put_checkpoint(int folder, uint64_t size, struct str checkpoint)
 {
 	char path[48];
 	int r;
 
 	snprintf(path, sizeof(path), "checkpoints/%" PRIu64, size);
-	r = put_file(folder, path, checkpoint);
-	return r == 0 ? put_file(folder, "checkpoint", checkpoint) : r;
+	r = publisher_put_file(folder, path, checkpoint);
+	return r == 0 ? publisher_put_file(folder, "checkpoint", checkpoint) : r;
 }
 
 static int sign(struct publisher *publisher)
@@ -298,8 +297,8 @@ int publisher_seal(struct publisher *publisher)
 	if (r == 0)
 		r = sign(publisher);
 	if (r == 0)
-		r = put_checkpoint(publisher->folder.fd, publisher->tip.frontier.size,
-				   buf_str(&publisher->checkpoint));
+		r = publisher_put_checkpoint(publisher->folder.fd, publisher->tip.frontier.size,
+					     buf_str(&publisher->checkpoint));
 	publisher->is_behind = r != 0;
 	if (r == 0) {
 		publisher->published = publisher->tip.frontier.size;
@@ -312,21 +311,4 @@ void publisher_turn(struct publisher *publisher, const struct note_signer *signe
 {
 	require(publisher->published == publisher->tip.frontier.size);
 	publisher->keys.signer = signer;
-}
-
-int publisher_anchor(struct publisher *publisher, const char *anchor)
-{
-	struct log_folder folder;
-	size_t history = 0;
-	int r;
-
-	if (!publisher->published)
-		return 0;
-	if (log_folder_open(&folder, anchor) != 0)
-		return FAIL_IO;
-	r = put_checkpoint(folder.fd, publisher->published, buf_str(&publisher->checkpoint));
-	if (r == 0)
-		publisher_thin(&folder, &history);
-	log_folder_close(&folder);
-	return r;
 }

@@ -83,6 +83,25 @@ void publisher_turn(struct publisher *publisher, const struct note_signer *signe
  */
 int publisher_compare(struct publisher *publisher, const char *anchor, char *why, size_t why_size);
 
+/* The same for the bytes of a checkpoint that an anchor keeps elsewhere. `anchor` is its name. */
+int publisher_compare_bytes(struct publisher *publisher, const char *anchor,
+			    const struct buf *bytes, char *why, size_t why_size);
+
+/*
+ * That the published tree of `size` entries begins with the one of `old_size`: nothing to show
+ * where that is none, or the same. 0; LOG_ABSENT: not as large, or no longer to be read; FAIL_*.
+ */
+int publisher_prove(struct publisher *publisher, uint64_t old_size, uint64_t size,
+		    struct tree_proof *out_proof);
+
+/*
+ * Put the line of a cosignature under the published checkpoint of that size, in its file of the
+ * history and, where it is the newest, in `checkpoint`. *out_is_newest. 0; LOG_ABSENT: there is no
+ * such checkpoint any more, or it can take no more; FAIL_IO, FAIL_MEMORY.
+ */
+int publisher_cosign(struct publisher *publisher, uint64_t size, struct str line,
+		     bool *out_is_newest);
+
 /* Copy the newest checkpoint there. 0, FAIL_IO and errno. */
 int publisher_anchor(struct publisher *publisher, const char *anchor);
 

@@ -5,13 +5,11 @@
  * must have its root, and the entries that are written anew with the next part must be those of the
  * tiles.
  */
-#include "audit/publisher.h"
+#include "audit/publisher_internal.h"
 
-#include "audit/checkpoint.h"
 #include "base/err.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -23,8 +21,7 @@ static int explain(char *why, size_t why_size, int r, const char *path, const ch
 	return r;
 }
 
-/* The whole tile, else the part of this width. As log_reader.read. */
-static int read_tile(void *state, const struct tile *tile, struct buf *out)
+int publisher_read_tile(void *state, const struct tile *tile, struct buf *out)
 {
 	struct publisher *publisher = state;
 	struct tile whole = *tile;
@@ -71,7 +68,7 @@ static int load_level(struct publisher *publisher, unsigned level, uint64_t size
 	if (!tile.width)
 		return 0;
 	buf_clear(&publisher->file);
-	r = read_tile(publisher, &tile, &publisher->file);
+	r = publisher_read_tile(publisher, &tile, &publisher->file);
 	if (r == 0 && publisher->file.len < tile.width * (size_t)HASH_SIZE)
 		r = TILES_SHORT;
 	if (r == 0)
@@ -94,7 +91,7 @@ static int load_bundle(struct publisher *publisher, uint64_t size)
 	if (!tile.width)
 		return 0;
 	buf_clear(&publisher->file);
-	r = read_tile(publisher, &tile, &publisher->file);
+	r = publisher_read_tile(publisher, &tile, &publisher->file);
 	rest = buf_str(&publisher->file);
 	for (unsigned i = 0; r == 0 && i < tile.width; i++) {
 		if (!bundle_next(&rest, &entry))
@@ -115,7 +112,7 @@ static int load_tree(struct publisher *publisher, const struct checkpoint *check
 	struct hash root;
 	int r;
 
-	tile_nodes_init(&nodes, checkpoint->size, read_tile, publisher);
+	tile_nodes_init(&nodes, checkpoint->size, publisher_read_tile, publisher);
 	r = load_frontier(publisher, &nodes);
 	tile_nodes_fini(&nodes);
 	if (r != 0)
@@ -128,9 +125,8 @@ static int load_tree(struct publisher *publisher, const struct checkpoint *check
 	return r == 0 ? load_bundle(publisher, checkpoint->size) : r;
 }
 
-/* NULL, or what is wrong with a checkpoint that should be this log's. */
-static const char *read_ours(const struct publisher *publisher, const struct buf *bytes,
-			     struct checkpoint *out_checkpoint)
+const char *publisher_read_ours(const struct publisher *publisher, const struct buf *bytes,
+				struct checkpoint *out_checkpoint)
 {
 	const struct publisher_keys *keys = &publisher->keys;
 	const struct note_verifier *ours = &keys->signer->verifier;
@@ -169,7 +165,7 @@ static int load(struct publisher *publisher, const char *path, char *why, size_t
 	if (r < 0)
 		return explain(why, why_size, r, path, "cannot be read");
 	fault = r ? "has a checkpoint that is too long"
-		  : read_ours(publisher, &publisher->checkpoint, &checkpoint);
+		  : publisher_read_ours(publisher, &publisher->checkpoint, &checkpoint);
 	if (fault) {
 		snprintf(why, why_size, "%s/checkpoint %s; %s", path, fault, mend);
 		return PUBLISHER_FORKED;
@@ -225,74 +221,4 @@ void publisher_close(struct publisher *publisher)
 	for (unsigned level = 0; level < TILE_LEVELS; level++)
 		buf_fini(&publisher->levels[level].bytes);
 	publisher->keys.signer = NULL;
-}
-
-/* -- anchors ----------------------------------------------------------------------- */
-
-/* Is the anchor's tree the beginning of ours? */
-static int compare_roots(struct publisher *publisher, const struct checkpoint *anchor)
-{
-	struct tree_nodes nodes;
-	struct tile_nodes tiles;
-	struct hash root;
-	int r;
-
-	tile_nodes_init(&tiles, publisher->published, read_tile, publisher);
-	nodes = (struct tree_nodes){tile_nodes_read, &tiles};
-	r = tree_root_at(&nodes, anchor->size, &root);
-	tile_nodes_fini(&tiles);
-	if (r != 0)
-		return r < 0 ? r : PUBLISHER_FORKED;
-	return hash_equal(&root, &anchor->root) ? 0 : PUBLISHER_FORKED;
-}
-
-static int compare(struct publisher *publisher, const char *anchor, const struct buf *bytes,
-		   char *why, size_t why_size)
-{
-	struct checkpoint checkpoint;
-	const char *fault = read_ours(publisher, bytes, &checkpoint);
-	int r;
-
-	if (fault) {
-		snprintf(why, why_size, "%s/checkpoint %s; name a folder of this gate alone",
-			 anchor, fault);
-		return PUBLISHER_FORKED;
-	}
-	if (checkpoint.size > publisher->published) {
-		snprintf(why, why_size,
-			 "rolled back: %s/checkpoint was signed over %" PRIu64
-			 " entries, and the data directory has published %" PRIu64
-			 ": it is an older copy, which has forgotten operations; put the newest "
-			 "one back",
-			 anchor, checkpoint.size, publisher->published);
-		return PUBLISHER_FORKED;
-	}
-	r = compare_roots(publisher, &checkpoint);
-	if (r > 0)
-		snprintf(why, why_size,
-			 "forked: %s/checkpoint was signed over another history than the data "
-			 "directory has; put back the data directory that it belongs to",
-			 anchor);
-	return r;
-}
-
-int publisher_compare(struct publisher *publisher, const char *anchor, char *why, size_t why_size)
-{
-	struct log_folder folder;
-	struct buf bytes;
-	int r;
-
-	if (log_folder_open(&folder, anchor) != 0)
-		return explain(why, why_size, FAIL_IO, anchor, "cannot be opened as a folder");
-	buf_init(&bytes, NOTE_SIZE_MAX);
-	r = folder.reader.read(&folder, "checkpoint", &bytes);
-	if (r == 0)
-		r = compare(publisher, anchor, &bytes, why, why_size);
-	else if (r == LOG_ABSENT)
-		r = 0;
-	else
-		r = explain(why, why_size, FAIL_IO, anchor, "has a checkpoint that cannot be read");
-	buf_fini(&bytes);
-	log_folder_close(&folder);
-	return r;
 }

@@ -26,6 +26,7 @@ static const char *const result_texts[VERIFY_RESULTS] = {
 	[VERIFY_BAD_SIGNATURE] = "bad-signature",
 	[VERIFY_MISSING_ANCHOR] = "missing-anchor",
 	[VERIFY_KEY_MISMATCH] = "key-mismatch",
+	[VERIFY_NOT_WITNESSED] = "not-witnessed",
 };
 
 const char *verify_result_text(enum verify_result result)
@@ -334,6 +335,9 @@ static void judge(struct walk *walk)
 		judge_missing(walk);
 	else if (!report->has_head)
 		say(walk, VERIFY_MISSING_ANCHOR, "no checkpoint could be checked with this key");
+	else if (walk->order->witness && !report->is_witnessed)
+		say(walk, VERIFY_NOT_WITNESSED, "%s has not cosigned the newest checkpoint",
+		    walk->order->witness->name);
 	else if (report->unsealed > 0)
 		say(walk, VERIFY_OK_UNSEALED, "%llu entries are not covered by a checkpoint yet",
 		    (unsigned long long)report->unsealed);

@@ -18,6 +18,8 @@
  *                  where one should be
  *   key-mismatch   signed by a key that neither the operator nor a certificate vouches for
  *   missing-anchor nothing signed is there to hold the entries against
+ *   not-witnessed  a cosignature was asked for, and the newest checkpoint has none by that witness;
+ *                  one by its name and id that does not hold is a bad-signature
  *
  * Entries of an epoch whose data key is erased may have been taken away. Their hashes are in the
  * tiles still, and are what was signed; an entry under a checkpoint must have said so, else it is
@@ -55,6 +57,7 @@ enum verify_result {
 	VERIFY_BAD_SIGNATURE,
 	VERIFY_MISSING_ANCHOR,
 	VERIFY_KEY_MISMATCH,
+	VERIFY_NOT_WITNESSED,
 	VERIFY_RESULTS
 };
 
@@ -62,6 +65,8 @@ struct verify_order {
 	const struct log_reader *log;
 	const struct note_verifier *key; /* the operator's; its name is the log's origin */
 	struct str since;		 /* a checkpoint kept elsewhere, whole; `at` NULL: none */
+	const struct note_verifier
+		*witness; /* who must have cosigned the newest checkpoint; NULL */
 	/*
 	 * NULL, or told of every entry in its order, also of wrong ones; `entry` is NULL for one
 	 * that is malformed. 0 to go on; anything else ends verification and is returned.
@@ -81,6 +86,8 @@ struct verify_report {
 	bool has_head;
 	uint64_t head_size;    /* of the newest checkpoint that holds */
 	struct hash head_root; /* its root */
+	bool is_witnessed;     /* the newest checkpoint is cosigned by the witness asked for */
+	uint64_t witnessed_s;  /* when, as it says; since 1970 */
 	bool has_bad;
 	uint64_t bad_from, bad_to; /* the first bad entry; between these where they differ */
 	uint64_t unreadable;	   /* entries that are signed for and malformed */

@@ -7,6 +7,7 @@
  */
 #include "audit/verify_internal.h"
 
+#include "audit/cosignature.h"
 #include "audit/epoch.h"
 #include "json/json.h"
 
@@ -139,6 +140,28 @@ static int read_history(struct walk *walk, uint64_t size, bool *out_is_usable,
 	return 0;
 }
 
+/* The one asked for must have cosigned the newest checkpoint; others are passed over. */
+static void meet_witness(struct walk *walk, const struct note *note)
+{
+	struct cosignature cosignature;
+
+	if (!walk->order->witness)
+		return;
+	walk->report->is_witnessed = false;
+	switch (cosignature_check(note, walk->order->witness, &cosignature)) {
+	case NOTE_BAD_SIGNATURE:
+		if (!walk->signature_why)
+			walk->signature_why = "a cosignature by the witness's key does not hold";
+		break;
+	case NOTE_UNKNOWN:
+		break;
+	case NOTE_GOOD:
+		walk->report->is_witnessed = true;
+		walk->report->witnessed_s = cosignature.time_s;
+		break;
+	}
+}
+
 int walk_meet_signed(struct walk *walk)
 {
 	uint64_t size = walk->frontier.size;
@@ -157,8 +180,10 @@ int walk_meet_signed(struct walk *walk)
 	}
 	if (walk->since.is_there && walk->since.checkpoint.size == size)
 		meet_checkpoint(walk, &walk->since.note, &walk->since.checkpoint, true);
-	if (walk->tip.is_there && walk->tip.checkpoint.size == size)
+	if (walk->tip.is_there && walk->tip.checkpoint.size == size) {
 		meet_checkpoint(walk, &walk->tip.note, &walk->tip.checkpoint, true);
+		meet_witness(walk, &walk->tip.note);
+	}
 	return 0;
 }
 

@@ -51,10 +51,11 @@ static bool is_private(int fd, const char *file)
 		return false;
 	}
 	if (status.st_mode & (S_IRWXG | S_IRWXO)) {
-		command_message(
-			"others than its owner may use %s (mode %04o); if nobody did, make "
-			"it private again with chmod 600, else delete it and restart the gate",
-			file, (unsigned)(status.st_mode & 07777));
+		command_message("others than its owner may use %s (mode %04o); if nobody did, make "
+				"it private again with chmod 600, else let it be replaced: "
+				"admin-token by a restart "
+				"once it is deleted, a key by key revoke and key create",
+				file, (unsigned)(status.st_mode & 07777));
 		return false;
 	}
 	return true;

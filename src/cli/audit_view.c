@@ -57,6 +57,11 @@ void audit_view_text(const struct verify_report *report, struct buf *out)
 	line(out, "checkpoints");
 	number(out, report->checkpoints, " hold, ");
 	number(out, report->unchecked, " signatures are older than the key\n");
+	if (report->is_witnessed) {
+		line(out, "witnessed");
+		(void)buf_append_str(out, STR("at "));
+		number(out, report->witnessed_s, " s since 1970, as the witness says\n");
+	}
 	line(out, "epochs");
 	number(out, report->epochs, ", ");
 	number(out, report->seals, " of them sealed\n");
@@ -134,6 +139,11 @@ void audit_view_json(const struct verify_report *report, struct buf *out)
 		json_null(&json);
 	json_number_of(&json, "checkpoints", report->checkpoints);
 	json_number_of(&json, "unchecked", report->unchecked);
+	json_name(&json, "witnessed");
+	if (report->is_witnessed)
+		json_integer(&json, (int64_t)report->witnessed_s);
+	else
+		json_null(&json);
 	json_number_of(&json, "epochs", report->epochs);
 	json_number_of(&json, "seals", report->seals);
 	json_number_of(&json, "erased", report->erased);

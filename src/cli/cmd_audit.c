@@ -4,6 +4,7 @@
  * Verifying needs no gate, no store and no secret: it may be done elsewhere, by somebody else, on
  * a copy. Only --state opens a store, of a gate that does not run, and its data keys.
  */
+#include "audit/cosignature.h"
 #include "audit/verify.h"
 #include "base/err.h"
 #include "cli/audit_proof.h"
@@ -14,7 +15,15 @@
 
 #include <inttypes.h>
 
-enum { VERIFY_VKEY, VERIFY_SINCE, VERIFY_STATE, VERIFY_PROOF, VERIFY_JSON, VERIFY_CONFIG };
+enum {
+	VERIFY_VKEY,
+	VERIFY_SINCE,
+	VERIFY_WITNESS,
+	VERIFY_STATE,
+	VERIFY_PROOF,
+	VERIFY_JSON,
+	VERIFY_CONFIG
+};
 enum { VERIFY_PATH_MAX = 4096, REPORT_MAX = 4096, EXIT_NO_ANCHOR = 2 };
 
 static const char default_folder[] = "counterfoil-data/audit";
@@ -22,6 +31,7 @@ static const char default_folder[] = "counterfoil-data/audit";
 static const struct command_option verify_options[] = {
 	{"--vkey", "KEY", "the log's verifier key, \"name+id+base64\"; never taken from the log"},
 	{"--since", "CHECKPOINT", "a file with a checkpoint of this log that was kept elsewhere"},
+	{"--witness", "KEY", "a witness's key, who must have cosigned the newest checkpoint"},
 	{"--state", "DATA", "also hold the operations in this data directory against the entries"},
 	{"--proof", "FILE", "check this proof, and no log: what audit prove has written"},
 	{"--json", NULL, "print one JSON object"},
@@ -36,6 +46,7 @@ static int exit_status(enum verify_result result)
 		return EXIT_DONE;
 	case VERIFY_MISSING_ANCHOR:
 	case VERIFY_KEY_MISMATCH:
+	case VERIFY_NOT_WITNESSED:
 		return EXIT_NO_ANCHOR;
 	default:
 		return EXIT_NOT_SO;
@@ -180,8 +191,9 @@ static int verify_all(const struct command_call *call, struct verify_order *orde
 static int run_verify(const struct command_call *call)
 {
 	const char *since_path = call->options[VERIFY_SINCE];
-	struct note_verifier key;
-	struct verify_order order = {.key = &key};
+	const char *witness_text = call->options[VERIFY_WITNESS];
+	struct note_verifier key, witness;
+	struct verify_order order = {.key = &key, .witness = witness_text ? &witness : NULL};
 	int status = EXIT_NO_ANCHOR;
 	struct buf since;
 
@@ -191,6 +203,13 @@ static int run_verify(const struct command_call *call)
 		return command_misused(call->command,
 				       "\"%s\" is no verifier key: name+id+base64 of Ed25519",
 				       call->options[VERIFY_VKEY]);
+	if (witness_text && !cosignature_key_read(str_from(witness_text), &witness))
+		return command_misused(call->command,
+				       "\"%s\" is no witness's key: name+id+base64 of Ed25519 "
+				       "cosignatures",
+				       witness_text);
+	if (witness_text && call->options[VERIFY_PROOF])
+		return command_misused(call->command, "--witness is about a log, not a proof");
 	buf_init(&since, NOTE_SIZE_MAX);
 	if (!since_path || audit_file_read(since_path, &since)) {
 		if (since_path)
@@ -204,20 +223,23 @@ static int run_verify(const struct command_call *call)
 static const struct command command_verify = {
 	.name = "audit verify",
 	.summary = "checks an audit log from its files, with public keys only",
-	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--state DATA [--config FILE]] [--json]\n"
+	.usage = "[DIR] --vkey KEY [--since CHECKPOINT] [--witness KEY]\n"
+		 "           [--state DATA [--config FILE]] [--json]\n"
 		 "           --proof FILE --vkey KEY [--since CHECKPOINT] [--json]",
 	.text = "DIR is the log's folder, counterfoil-data/audit by default, or a copy of it. "
 		"Every\n"
 		"entry is hashed again and compared with what was signed; nothing is decrypted.\n"
 		"Prints counts, the head and the first bad entry. A log that was put back to an\n"
 		"older state agrees with itself: only a checkpoint that was kept elsewhere\n"
-		"(--since) shows it. KEY should be the first epoch's: it protects old entries\n"
+		"(--since) shows it, or a witness (--witness), to whom the newest checkpoint was\n"
+		"shown to go on from all that it saw before. KEY should be the first epoch's: it "
+		"protects old entries\n"
 		"from a thief of today's.\n"
 		"--state, with the data keys and no gate running, recomputes operations from the\n"
 		"entries and names each that the store has otherwise.\n"
 		"\n"
 		"Exit status: 0 ok, ok-unsealed; 1 tampered, truncated, forked, rolled-back,\n"
-		"bad-signature; 2 missing-anchor, key-mismatch.\n",
+		"bad-signature; 2 missing-anchor, key-mismatch, not-witnessed.\n",
 	.options = verify_options,
 	.option_count = sizeof(verify_options) / sizeof(verify_options[0]),
 	.operands_max = 1,

@@ -80,6 +80,7 @@ enum {
 	LIST_STATE,
 	LIST_TOKEN,
 	LIST_TASK,
+	LIST_ACTION,
 	LIST_REFERENCE,
 	LIST_ACCOUNT,
 	LIST_LIMIT,
@@ -91,6 +92,7 @@ static const struct command_option list_options[] = {
 	{"--state", "STATE", "only those in this state"},
 	{"--token", "TOKEN", "only those with this Idempotency-Key"},
 	{"--task", "TASK", "only those with an attempt of this task"},
+	{"--action", "NAME", "only those of this action"},
 	{"--reference", "TEXT", "only what the service calls so, or knows by this key"},
 	{"--account", "ACCOUNT", "only those of this account"},
 	{"--limit", "N", "at most N, up to 200"},
@@ -131,8 +133,8 @@ static int check_limit(const struct command_call *call)
 
 static void write_list_target(const struct command_call *call, struct buf *target)
 {
-	static const char *const names[LIST_FILTERS] = {"state",   "token", "task",  "reference",
-							"account", "limit", "cursor"};
+	static const char *const names[LIST_FILTERS] = {"state",     "token",	"task",	 "action",
+							"reference", "account", "limit", "cursor"};
 	char separator = '?';
 
 	buf_append_str(target, STR("/api/operations"));
@@ -210,8 +212,9 @@ static int run_list(const struct command_call *call)
 static const struct command command_list = {
 	.name = "op list",
 	.summary = "lists operations, newest first",
-	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--reference TEXT]\n"
-		 "           [--account ACCOUNT] [--limit N] [--cursor CURSOR] [--json]",
+	.usage = "[--state STATE] [--token TOKEN] [--task TASK] [--action NAME]\n"
+		 "           [--reference TEXT] [--account ACCOUNT] [--limit N] [--cursor CURSOR] "
+		 "[--json]",
 	.options = list_options,
 	.option_count = sizeof(list_options) / sizeof(list_options[0]),
 	.run = run_list,
@@ -282,7 +285,7 @@ static const struct command command_cancel = {
 	.name = "op cancel",
 	.summary = "cancels an operation that has not been sent",
 	.usage = "OP --why TEXT [--json]",
-	.text = "Only an operation that is queued can be cancelled. What has been sent cannot be\n"
+	.text = "Only one that waits for its turn or for a person. What has been sent cannot be\n"
 		"taken back: find out what became of it, then op resolve.\n",
 	.options = cancel_options,
 	.option_count = sizeof(cancel_options) / sizeof(cancel_options[0]),

@@ -5,7 +5,6 @@
  * mended. A value that was wrong has kept its default, so a rule may stay silent until it
  * is mended; it never speaks because of another error.
  */
-#include "audit/note.h"
 #include "config/table.h"
 
 #include <sys/stat.h>
@@ -176,17 +175,6 @@ static void check_outbox(struct reading *reading)
 		"make max_pause at least as long", "outbox.first_pause is longer than max_pause");
 }
 
-static void check_audit(struct reading *reading)
-{
-	struct str origin = reading->settings->audit.origin;
-
-	if (is_wrong(reading, "audit.origin") || !origin.len || note_name_is_good(origin))
-		return;
-	report_add(reading->report, find_place(reading, "audit.origin"),
-		   "write a name like counterfoil.example.com/payments",
-		   "audit.origin has spaces or a +, or more than 255 bytes");
-}
-
 /* Whoever is told must be able to know that it was this gate. */
 static void check_notify(struct reading *reading)
 {
@@ -330,8 +318,10 @@ int check_settings(struct reading *reading)
 	check_loops(reading);
 	check_statuses(reading);
 	check_outbox(reading);
-	check_audit(reading);
 	check_master_key(reading);
+	r = check_audit(reading);
+	if (r != 0)
+		return r;
 	r = check_accounts(reading);
 	if (r != 0)
 		return r;

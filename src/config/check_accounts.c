@@ -62,7 +62,7 @@ static int read_source(struct reading *reading)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	jwt->target = slash < jwt->jwks.len ? str_from_index(jwt->jwks, slash) : STR("/");
-	if (!jwt->url.is_tls && !value_is_this_machine(jwt->url.host))
+	if (!jwt->url.is_tls && !url_is_of_this_machine(&jwt->url))
 		refuse_source(reading, "is fetched from another machine without TLS",
 			      "write https://, or fetch it into a file");
 	return 0;

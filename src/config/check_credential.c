@@ -49,7 +49,7 @@ static void check_token_url(struct reading *reading, const struct settings_crede
 	if (!node_at(map, OAUTH2 ".token_url"))
 		report_at(reading, map, OAUTH2, "add token_url: https://…/token",
 			  "credential.oauth2 has no token_url");
-	else if (url->text.len && !url->is_tls && !value_is_this_machine(url->host))
+	else if (url->text.len && !url->is_tls && !url_is_of_this_machine(url))
 		report_at(reading, map, OAUTH2 ".token_url", "write an https:// URL",
 			  "token_url would send the client's secret over the network without TLS");
 }

@@ -36,6 +36,8 @@ static enum node_kind shape_of(const struct setting *setting, const struct node 
 	case KIND_PARTS:
 	case KIND_PATHS:
 	case KIND_WORDS:
+	case KIND_ANCHORS:
+	case KIND_WITNESSES:
 	case KIND_CONDITIONS:
 		return NODE_LIST;
 	case KIND_FIELDS:
@@ -543,6 +545,8 @@ static int read_list(struct reading *reading, const struct setting *setting, voi
 	case KIND_PARTS:
 	case KIND_PATHS:
 	case KIND_WORDS:
+	case KIND_ANCHORS:
+	case KIND_WITNESSES:
 	case KIND_WHEN:
 	case KIND_CONDITIONS:
 		return value_read_of_rule(reading, setting, member, node);

@@ -328,6 +328,9 @@ int value_read_of_rule(struct reading *reading, const struct setting *setting, v
 		return read_texts(reading, setting, member, node, RULE_PARTS_MAX, read_part);
 	case KIND_PATHS:
 		return read_texts(reading, setting, member, node, RULE_SECRETS_MAX, read_path);
+	case KIND_ANCHORS:
+	case KIND_WITNESSES:
+		return read_texts(reading, setting, member, node, SETTINGS_PLACES_MAX, read_path);
 	case KIND_WORDS:
 		return read_texts(reading, setting, member, node, RULE_PARTS_MAX, read_word);
 	case KIND_WHEN:

@@ -164,6 +164,8 @@ static void write_type(struct json_writer *json, const struct setting *setting)
 	case KIND_PARTS:
 	case KIND_PATHS:
 	case KIND_WORDS:
+	case KIND_ANCHORS:
+	case KIND_WITNESSES:
 		write_list(json, "string", NULL);
 		return;
 	case KIND_VALUES:

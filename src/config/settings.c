@@ -88,6 +88,8 @@ static bool is_same(const struct setting *setting, const struct settings *old,
 		return str_equal(((const struct settings_address *)(const void *)a)->text,
 				 ((const struct settings_address *)(const void *)b)->text);
 	case KIND_PATHS:
+	case KIND_ANCHORS:
+	case KIND_WITNESSES:
 		return same_texts((const struct text_list *)(const void *)a,
 				  (const struct text_list *)(const void *)b);
 	case KIND_PATH:

@@ -36,6 +36,7 @@ enum {
 	SETTINGS_DEPTH_MAX = 64,	 /* mappings and lists inside one another */
 	SETTINGS_NODES_MAX = 65536,	 /* keys and values in one file */
 	SETTINGS_TEXT_MAX = 4096,	 /* bytes of one value */
+	SETTINGS_PLACES_MAX = 16,	 /* of audit.anchors, and of audit.witnesses */
 	SETTINGS_ERRORS_MAX = 100,	 /* errors in one report; more are counted */
 	SETTINGS_MEMORY_MAX = 33554432,	 /* bytes of one loaded configuration */
 	SETTINGS_UPSTREAMS_MAX = 256,	 /* upstreams */
@@ -263,7 +264,8 @@ struct settings {
 		struct str origin;		/* the log's name; empty: one is drawn */
 		uint32_t checkpoint_entries;	/* a checkpoint each time so many are new… */
 		int64_t checkpoint_interval_ms; /* …and so long after the last one */
-		struct text_list anchors;	/* folders that get each checkpoint too */
+		struct text_list anchors;	/* folders and URLs that get each checkpoint too */
+		struct text_list witnesses;	/* who cosign them: "URL KEY" */
 		int64_t rotate_ms;		/* how long an epoch lasts; INT64_MAX: until told */
 		int64_t keep_ms; /* how long its entries are kept after that; INT64_MAX */
 	} audit;

@@ -550,13 +550,24 @@ static const struct setting general_rows[] = {
 	 .help = "And so long after the last one, where anything is new. What no checkpoint covers "
 		 "yet is what somebody with the machine in hand could still change unseen."},
 	{.name = "audit.anchors",
-	 .kind = KIND_PATHS,
+	 .kind = KIND_ANCHORS,
 	 .at = IN(audit.anchors),
-	 .example = "[/mnt/elsewhere/counterfoil]",
+	 .example = "[/mnt/elsewhere/counterfoil, https://anchor.example.com/counterfoil]",
 	 .needs_restart = true,
-	 .help = "Folders, on storage that this machine's owner cannot rewrite, that get a copy of "
-		 "each checkpoint; each is one gate's alone. The gate refuses to start from a data "
-		 "directory that is older than they are."},
+	 .help = "What this machine's owner cannot rewrite and gets a copy of each checkpoint: "
+		 "folders on other storage, and URLs, below which it is PUT as checkpoint and "
+		 "checkpoints/SIZE. Each is one gate's alone. The gate refuses to start from a "
+		 "data directory that is older than they are. Without TLS only on this machine."},
+	{.name = "audit.witnesses",
+	 .kind = KIND_WITNESSES,
+	 .at = IN(audit.witnesses),
+	 .example = "[https://witness.example.com "
+		    "witness.example.com+7e62d793+BHm1Vi6P5lT5QHixEuipi6eQH4U65pW+1+DjkQutBJZk]",
+	 .needs_restart = true,
+	 .help = "Witnesses (c2sp.org/tlog-witness) that cosign each checkpoint once it is shown "
+		 "to them that the log has only grown: the URL that /add-checkpoint comes after, a "
+		 "blank, and the witness's key. One that cannot be reached is tried again, and "
+		 "nothing waits for it."},
 
 	{.name = "audit.rotate",
 	 .kind = KIND_DURATION,
@@ -641,6 +652,8 @@ static const char *const type_names[KIND_COUNT_OF] = {
 	[KIND_CREDENTIAL_HEADER] = "the name of a header",
 	[KIND_WORDS] = "a list of words",
 	[KIND_WHEN] = "always or a list of conditions",
+	[KIND_ANCHORS] = "a list of folders and URLs",
+	[KIND_WITNESSES] = "a list of URLs with keys",
 	[KIND_LATER] = "not in this build",
 };
 

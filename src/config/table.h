@@ -45,6 +45,8 @@ enum setting_kind {
 	KIND_CREDENTIAL_HEADER, /* struct str: the name of the header that takes a credential */
 	KIND_WORDS,		/* struct text_list */
 	KIND_WHEN,		/* struct when_list; or the word `always` */
+	KIND_ANCHORS,		/* struct text_list: folders and URLs */
+	KIND_WITNESSES,		/* struct text_list: "URL KEY" */
 	KIND_LATER,		/* nothing: known, and not in this build */
 	KIND_COUNT_OF,
 };
@@ -319,6 +321,8 @@ void check_credential(struct reading *reading, const struct settings_upstream *u
 void check_credential_headers(struct reading *reading);
 /* `accounts` and `auth`; also takes apart where an issuer's keys are. 0 or FAIL_MEMORY. */
 int check_accounts(struct reading *reading);
+/* `audit`; also brings its URLs into one spelling. 0 or FAIL_MEMORY. */
+int check_audit(struct reading *reading);
 
 /* Where a general setting stands, or the nearest thing around it; is it given; was it refused? */
 struct place check_place(const struct reading *reading, const char *path);

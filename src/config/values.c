@@ -129,14 +129,14 @@ static bool is_loopback(bool is_ipv6, const uint8_t bytes[16])
 	return memcmp(bytes, one, sizeof(one)) == 0 || (is_mapped(bytes) && bytes[12] == 127);
 }
 
-bool value_is_this_machine(struct str host)
+bool url_is_of_this_machine(const struct settings_url *url)
 {
 	bool is_ipv6;
 	uint8_t bytes[16];
 
-	if (str_equal_nocase(host, STR("localhost")))
+	if (str_equal_nocase(url->host, STR("localhost")))
 		return true;
-	return read_numeric(host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes);
+	return read_numeric(url->host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes);
 }
 
 /*

@@ -37,9 +37,9 @@ int value_address(struct str text, struct arena *mem, struct settings_address *o
 int value_url(struct str text, struct arena *mem, struct settings_url *out_url,
 	      struct value_refusal *out_refusal);
 
-/* Is that host of a URL this machine? `localhost`, and numeric loopback addresses: of any other
- * name somebody else may say where it is. */
-bool value_is_this_machine(struct str host);
+/* Is its host this machine? `localhost`, and numeric loopback addresses: of any other name somebody
+ * else may say where it is. */
+bool url_is_of_this_machine(const struct settings_url *url);
 
 /* "10.0.0.7", "10.0.0.0/8", "fd00::/8". 0 or VALUE_REFUSED. */
 int value_network(struct str text, struct settings_network *out_network,

@@ -59,6 +59,8 @@ static int open_store(struct gate *gate, char *why, size_t why_size)
 		.checkpoint_interval_ms = settings->audit.checkpoint_interval_ms,
 		.anchors = settings->audit.anchors.texts,
 		.anchor_count = settings->audit.anchors.count,
+		.witnesses = settings->audit.witnesses.texts,
+		.witness_count = settings->audit.witnesses.count,
 		.rotate_ms = settings->audit.rotate_ms,
 		.keep_ms = settings->audit.keep_ms,
 	};

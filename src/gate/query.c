@@ -103,6 +103,10 @@ static const char *read_texts(struct str query, bool may_choose_account, struct 
 				    "task is a workflow's own id, percent-encoded.",
 				    &command->filter_task);
 	if (!wrong)
+		wrong = read_filter(query, STR("action"), mem,
+				    "action is a declared action's name, percent-encoded.",
+				    &command->filter_action);
+	if (!wrong)
 		wrong = read_filter(query, STR("reference"), mem,
 				    "reference is the service's name for it, percent-encoded.",
 				    &command->filter_reference);

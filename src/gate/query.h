@@ -16,8 +16,8 @@
 bool query_value(struct str query, struct str name, struct arena *mem, struct str *out_value);
 
 /*
- * Read the filters of a list (token, task, reference, state, limit, cursor, and account when
- * `may_choose`) into `command`. NULL, or a sentence that says which one is wrong.
+ * Read the filters of a list (token, task, action, reference, state, limit, cursor, and account
+ * when `may_choose`) into `command`. NULL, or a sentence that says which one is wrong.
  */
 const char *query_list(struct str query, bool may_choose_account, struct arena *mem,
 		       struct store_command *command);

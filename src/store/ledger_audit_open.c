@@ -265,6 +265,8 @@ static int open_sealer(struct ledger *ledger, const struct store_audit *settings
 		.signer = &audit->now.signer,
 		.anchors = settings->anchors,
 		.anchor_count = settings->anchor_count,
+		.witnesses = settings->witnesses,
+		.witness_count = settings->witness_count,
 		.log = ledger->log,
 	};
 	struct note_verifier *verifiers = read_verifiers(audit, &order.verifier_count);

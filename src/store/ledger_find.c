@@ -163,6 +163,7 @@ static bool candidate_matches(sqlite3_stmt *row, const struct store_command *com
 	       column_is(row, 2, command->filter_token) &&
 	       (!command->filter_state ||
 		sqlite3_column_int(row, 3) == (int)command->filter_state) &&
+	       column_is(row, 6, command->filter_action) &&
 	       is_candidate_referred_to(row, command->filter_reference);
 }
 
@@ -232,6 +233,7 @@ static int take_page(struct ledger *ledger, struct store_command *command, sqlit
 static bool found_matches(const struct store_operation *found, const struct store_command *command)
 {
 	return (!command->filter_state || found->state == command->filter_state) &&
+	       (!command->filter_action.len || str_equal(found->action, command->filter_action)) &&
 	       is_referred_to(&found->id, found->reference, command->filter_reference);
 }
 

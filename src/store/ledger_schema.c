@@ -116,7 +116,7 @@ enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 	"opens, opens_currency, budget_ms, sent_ms "
 
 /* A candidate for a list: what filters look at. */
-#define CANDIDATE "o.op, o.account, o.token, o.state, o.reference, o.random "
+#define CANDIDATE "o.op, o.account, o.token, o.state, o.reference, o.random, o.action "
 
 const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",

@@ -90,6 +90,8 @@ static bool matches(const struct record *record, const struct store_command *com
 	       (!command->filter_account.len ||
 		str_equal(command->filter_account, operation->account)) &&
 	       (!command->filter_token.len || str_equal(command->filter_token, operation->token)) &&
+	       (!command->filter_action.len ||
+		str_equal(command->filter_action, operation->action)) &&
 	       (!command->filter_state || command->filter_state == operation->state) &&
 	       is_referred_to(&operation->id, operation->reference, command->filter_reference) &&
 	       has_task(record, command->filter_task);

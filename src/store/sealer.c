@@ -2,10 +2,16 @@
  * Publishing beside the store (see sealer.h).
  *
  * One slice is under way at a time, so the queue is one buffer, which changes hands.
+ *
+ * The publisher and its files have two users: this thread, and the courier's, which compares,
+ * proves and puts cosignatures there. Each holds `files` meanwhile; under it nothing waits for the
+ * network.
  */
 #include "store/sealer.h"
 
+#include "audit/remote.h"
 #include "base/err.h"
+#include "store/courier.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,8 +23,9 @@ enum { PAUSE_FIRST_S = 1, PAUSE_MAX_S = 60 };
 
 struct sealer {
 	char *path;
-	char **anchors;
+	char **anchors; /* those that are folders */
 	size_t anchor_count;
+	struct courier *courier; /* NULL: nothing is to be carried */
 	struct log *log;
 	struct note_verifier *verifiers; /* the last one: of the epoch that ended last here */
 	size_t verifier_count;
@@ -32,7 +39,9 @@ struct sealer {
 	struct sealer_look look;
 	uint64_t prune_from, prune_to; /* to 0: nothing is to be pruned */
 
-	/* The thread's own, once it runs; but for `turn` while there is room. */
+	/* The thread's own, once it runs; but for `turn` while there is room. The publisher and
+	 * what is of anchors are changed with `files` held. */
+	pthread_mutex_t files;
 	struct note_signer signer;
 	struct sealer_turn turn; /* first 0: none */
 	struct publisher publisher;
@@ -42,6 +51,7 @@ struct sealer {
 };
 
 static void *run(void *argument);
+static void copy_to_anchors(struct sealer *sealer);
 
 static int copy_order(struct sealer *sealer, const struct sealer_order *order)
 {
@@ -60,10 +70,12 @@ static int copy_order(struct sealer *sealer, const struct sealer_order *order)
 	if (!sealer->path || !sealer->anchors)
 		return FAIL_MEMORY;
 	for (size_t i = 0; i < order->anchor_count; i++) {
-		sealer->anchors[i] = strndup(order->anchors[i].at, order->anchors[i].len);
-		if (!sealer->anchors[i])
+		if (remote_is_url(order->anchors[i]))
+			continue;
+		sealer->anchors[sealer->anchor_count] =
+			strndup(order->anchors[i].at, order->anchors[i].len);
+		if (!sealer->anchors[sealer->anchor_count++])
 			return FAIL_MEMORY;
-		sealer->anchor_count++;
 	}
 	return 0;
 }
@@ -122,12 +134,92 @@ static int open_publisher(struct sealer *sealer, char *why, size_t why_size)
 	return r;
 }
 
+/* -- for the courier --------------------------------------------------------------- */
+
+static int compare_there(void *state, const char *anchor, const struct buf *bytes, char *why,
+			 size_t why_size)
+{
+	struct sealer *sealer = state;
+	int r = FAIL_IO;
+
+	snprintf(why, why_size, "the log's own files cannot be read now");
+	pthread_mutex_lock(&sealer->files);
+	if (sealer->is_publisher_open)
+		r = publisher_compare_bytes(&sealer->publisher, anchor, bytes, why, why_size);
+	pthread_mutex_unlock(&sealer->files);
+	return r;
+}
+
+static int prove_there(void *state, uint64_t old_size, uint64_t size, struct tree_proof *out_proof)
+{
+	struct sealer *sealer = state;
+	int r = FAIL_IO;
+
+	pthread_mutex_lock(&sealer->files);
+	if (sealer->is_publisher_open)
+		r = publisher_prove(&sealer->publisher, old_size, size, out_proof);
+	pthread_mutex_unlock(&sealer->files);
+	return r;
+}
+
+static int cosign_there(void *state, uint64_t size, struct str line)
+{
+	struct sealer *sealer = state;
+	bool is_newest = false;
+	int r = FAIL_IO;
+
+	pthread_mutex_lock(&sealer->files);
+	if (sealer->is_publisher_open)
+		r = publisher_cosign(&sealer->publisher, size, line, &is_newest);
+	if (r == 0 && is_newest)
+		copy_to_anchors(sealer);
+	pthread_mutex_unlock(&sealer->files);
+	return r;
+}
+
+static int open_courier(struct sealer *sealer, const struct sealer_order *order)
+{
+	struct str urls[COURIER_PLACES_MAX];
+	struct courier_order carried = {
+		.anchors = urls,
+		.witnesses = order->witnesses,
+		.witness_count = order->witness_count,
+		.published = {compare_there, prove_there, cosign_there, sealer},
+		.log = order->log,
+	};
+
+	for (size_t i = 0; i < order->anchor_count; i++) {
+		if (!remote_is_url(order->anchors[i]))
+			continue;
+		if (carried.anchor_count == COURIER_PLACES_MAX)
+			return fail(FAIL_LIMIT);
+		urls[carried.anchor_count++] = order->anchors[i];
+	}
+	if (!carried.anchor_count && !carried.witness_count)
+		return 0;
+	return courier_open(&carried, &sealer->courier);
+}
+
+/* The newest checkpoint. With `files` held, or before anything runs. */
+static void give_courier(struct sealer *sealer)
+{
+	const struct publisher *publisher = &sealer->publisher;
+
+	if (sealer->courier && publisher->published)
+		courier_give(sealer->courier, publisher->published,
+			     buf_str(&publisher->checkpoint));
+}
+
 int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		struct tip *out_published, char *why, size_t why_size)
 {
 	struct sealer *sealer = calloc(1, sizeof(*sealer));
 	int r = sealer ? copy_order(sealer, order) : FAIL_MEMORY;
 
+	if (r == 0)
+		r = open_courier(sealer, order);
+	if (sealer)
+		pthread_mutex_init(&sealer->files, NULL);
 	if (r != 0) {
 		snprintf(why, why_size, "there is no memory to open %s", order->path);
 		fail(r);
@@ -136,6 +228,8 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		r = open_publisher(sealer, why, why_size);
 	if (r == 0)
 		r = compare_anchors(sealer, why, why_size);
+	if (r == 0 && sealer->courier)
+		r = courier_compare(sealer->courier, why, why_size);
 	if (r != 0) {
 		sealer_close(sealer);
 		return r;
@@ -154,6 +248,9 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 
 int sealer_start(struct sealer *sealer)
 {
+	give_courier(sealer);
+	if (sealer->courier && courier_start(sealer->courier) != 0)
+		return FAIL_MEMORY;
 	sealer->is_started = pthread_create(&sealer->thread, NULL, run, sealer) == 0;
 	return sealer->is_started ? 0 : fail(FAIL_MEMORY);
 }
@@ -232,6 +329,7 @@ void sealer_close(struct sealer *sealer)
 		pthread_mutex_unlock(&sealer->lock);
 		pthread_join(sealer->thread, NULL);
 	}
+	courier_close(sealer->courier);
 	buf_fini(&sealer->slice);
 	if (sealer->is_publisher_open)
 		publisher_close(&sealer->publisher);
@@ -242,6 +340,7 @@ void sealer_close(struct sealer *sealer)
 	free(sealer->verifiers);
 	free(sealer->anchors);
 	free(sealer->path);
+	pthread_mutex_destroy(&sealer->files);
 	free(sealer);
 }
 
@@ -266,8 +365,10 @@ static int seal(struct sealer *sealer)
 {
 	int r = publisher_seal(&sealer->publisher);
 
-	if (r == 0)
+	if (r == 0) {
 		copy_to_anchors(sealer);
+		give_courier(sealer);
+	}
 	return r;
 }
 
@@ -276,6 +377,7 @@ static int take_slice(struct sealer *sealer)
 	struct str rest = buf_str(&sealer->slice), entry;
 	int r = 0;
 
+	pthread_mutex_lock(&sealer->files);
 	while (r == 0 && bundle_next(&rest, &entry)) {
 		r = publisher_take(&sealer->publisher, entry);
 		if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
@@ -284,7 +386,10 @@ static int take_slice(struct sealer *sealer)
 				turn_if_there(sealer);
 		}
 	}
-	return r == 0 && sealer->then_seal ? seal(sealer) : r;
+	if (r == 0 && sealer->then_seal)
+		r = seal(sealer);
+	pthread_mutex_unlock(&sealer->files);
+	return r;
 }
 
 /* Under the lock: wait, unless the gate closes. False: it does. */
@@ -313,9 +418,11 @@ static int reopen(struct sealer *sealer)
 	pthread_cond_broadcast(&sealer->taken);
 	while (r < 0 && pause_for(sealer)) {
 		pthread_mutex_unlock(&sealer->lock);
+		pthread_mutex_lock(&sealer->files);
 		if (sealer->is_publisher_open)
 			publisher_close(&sealer->publisher);
 		r = open_publisher(sealer, why, sizeof(why));
+		pthread_mutex_unlock(&sealer->files);
 		pthread_mutex_lock(&sealer->lock);
 	}
 	if (r > 0)
@@ -356,7 +463,9 @@ static void prune(struct sealer *sealer)
 	uint64_t from = sealer->prune_from, to = sealer->prune_to;
 
 	pthread_mutex_unlock(&sealer->lock);
+	pthread_mutex_lock(&sealer->files);
 	(void)publisher_prune(&sealer->publisher, from, to);
+	pthread_mutex_unlock(&sealer->files);
 	pthread_mutex_lock(&sealer->lock);
 	sealer->prune_to = 0;
 }
@@ -368,7 +477,9 @@ static void *run(void *argument)
 	int r;
 
 	pthread_setname_np(pthread_self(), "sealer");
+	pthread_mutex_lock(&sealer->files);
 	copy_to_anchors(sealer);
+	pthread_mutex_unlock(&sealer->files);
 	pthread_mutex_lock(&sealer->lock);
 	while (goes_on) {
 		while (!sealer->has_slice && !sealer->prune_to && !sealer->is_closing)

@@ -2,9 +2,9 @@
  * The thread that publishes the audit log, so that no writer waits for its files.
  *
  * The store's thread hands it committed entries, a slice at a time and in their order; it takes
- * them (audit/publisher.h), seals when told to, and copies each checkpoint to the anchors. What is
- * published was committed before, so a crash at any point leaves files that are the beginning of
- * the store's log.
+ * them (audit/publisher.h), seals when told to, and copies each checkpoint to the anchors that are
+ * folders; those that are not, and witnesses, have a courier (courier.h). What is published was
+ * committed before, so a crash at any point leaves files that are the beginning of the store's log.
  *
  * Can fail: the disk. It says so once in the log, waits, opens the files again and goes on from
  * their checkpoint; `next` says from where. Entries that do not follow what is published, or files
@@ -30,8 +30,10 @@ struct sealer_order {
 	const struct sealer_turn *turn;	       /* where that one ends; NULL: it has not */
 	const struct note_verifier *verifiers; /* of all epochs */
 	size_t verifier_count;
-	const struct str *anchors;
+	const struct str *anchors; /* folders and web addresses */
 	size_t anchor_count;
+	const struct str *witnesses; /* "URL KEY" */
+	size_t witness_count;
 	struct log *log;
 };
 

@@ -285,7 +285,7 @@ struct store_command {
 	bool prunes; /* erase: its entries are taken away too, where nothing needs them */
 
 	/* list: filters (empty or 0: any), and the page */
-	struct str filter_account, filter_token, filter_task;
+	struct str filter_account, filter_token, filter_task, filter_action;
 	struct str filter_reference; /* what the service calls the effect, or its downstream key */
 	enum operation_state filter_state;
 	struct operation_id before; /* older than this one; all zero: from the newest */
@@ -351,8 +351,10 @@ struct store_audit {
 	struct str origin;		/* its name; empty: one is drawn for a new directory */
 	uint64_t checkpoint_entries;	/* a checkpoint each time so many are new; 0: 1000 */
 	int64_t checkpoint_interval_ms; /* and so long after the last one, where any is; 0: 10 s */
-	const struct str *anchors;	/* folders that get each checkpoint too */
+	const struct str *anchors;	/* folders and web addresses that get each checkpoint too */
 	size_t anchor_count;
+	const struct str *witnesses; /* who cosign them, "URL KEY" */
+	size_t witness_count;
 	int64_t rotate_ms; /* an epoch ends by itself after so long; 0: never */
 	int64_t keep_ms;   /* …and its entries go so long after that; 0: never */
 };

@@ -2,6 +2,7 @@
 import concurrent.futures
 import json
 import threading
+import time
 
 import pytest
 
@@ -428,10 +429,13 @@ def test_killed_after_the_yes_before_it_is_sent(start_gate, number, token, accou
     # Shows that an approval outlives the gate: it is sent when the service can be reached, once.
     service = Upstream(listening=False)
     try:
-        gate = start_gate(service, settings(service))
+        gate = start_gate(service, ruled(service, actions(), outbox={'first_pause': '3s', 'max_pause': '3s'}))
         somebody, path = Person(gate), f'/v1/always/{number}'
         first = pay(gate, path, token, account)
         assert somebody.approve(first.operation).status == 200
+        deadline = time.monotonic() + 20
+        while not any(a['outcome'] == 'not_sent' for a in gate.operation(first.operation, account)['attempts']):
+            assert time.monotonic() < deadline, gate.operation(first.operation, account)
         gate.kill9()
         gate.restart()
         assert gate.operation(first.operation, account)['state'] in ('queued', 'running')

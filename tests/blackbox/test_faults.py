@@ -19,7 +19,7 @@ from harness.upstream import Hold, answer, created, drop, held
 pytestmark = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
 
 EIO, ENOSPC = 5, 28
-STORY_CALLS_MAX = 400
+STORY_CALLS_MAX = 1000
 FINAL = ('created', 'replayed')
 numbers = itertools.count(1)
 
@@ -167,7 +167,7 @@ NAMES = [f'{kind}-{"once" if times == 1 else "on"}-{number}' for kind, times, nu
 @pytest.mark.parametrize('kind, times, number', FAULTS, ids=NAMES)
 def test_a_fault_here_and_there(tell, kind, times, number):
     # Shows for each kind of fault, at a few of its places, that no promise is broken.
-    sweep(tell, kind, 53, begin=1 + FAULTS.index((kind, times, number)) * 3, times=times, number=number)
+    sweep(tell, kind, 67, begin=1 + FAULTS.index((kind, times, number)) * 3, times=times, number=number)
 
 
 @pytest.mark.long
@@ -179,7 +179,7 @@ def test_a_fault_at_every_call(tell, kind, times, number):
 
 def test_a_power_cut_here_and_there(tell):
     # Shows that what clients were told survives a cut that takes all that was not synced.
-    sweep(tell, 'kill', 19, loses_power=True)
+    sweep(tell, 'kill', 29, loses_power=True)
 
 
 @pytest.mark.long

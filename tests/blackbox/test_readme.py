@@ -141,6 +141,7 @@ def test_the_configuration_is_a_good_one(tmp_path, certs):
     (files / 'gate.key').symlink_to(certs.key)
     texts = [text for _, text in blocks(README, 'config')]
     assert texts
+    texts.append((ROOT / 'examples' / 'practice.yaml').read_text())
     for text in texts:
         file = tmp_path / 'gate.yaml'
         file.write_text(text.replace('/etc/counterfoil', str(files)))

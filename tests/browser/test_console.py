@@ -164,7 +164,8 @@ def test_operations_are_found(page, gate, upstream):
     page.press('Search')
     page.wait(lambda: len(page.all('tbody tr')) == 1, 'the one row')
     eventually(lambda: gate.operation(id, AGENT)['attempt_count'] == 3)
-    page.driver.find_element('link text', id).click()
+    # In one step: the list is drawn anew whenever something happens.
+    page.driver.execute_script('document.querySelector(`a[title="${arguments[0]}"]`).click()', id)
     page.wait_text('Created once, replayed twice')
     assert 'last asked by' in page.text and 'nightly' in page.text
     assert len(page.all('svg.timeline circle')) == 3

@@ -38,6 +38,7 @@ static void write_query(struct buf *out, const struct store_command *command)
 
 	write_value(out, STR("token"), command->filter_token);
 	write_value(out, STR("task"), command->filter_task);
+	write_value(out, STR("action"), command->filter_action);
 	write_value(out, STR("account"), command->filter_account);
 	if (command->filter_state)
 		write_value(out, STR("state"),
@@ -61,6 +62,7 @@ static void check_again(const struct store_command *command, struct arena *mem)
 	require(query_list(buf_str(&query), true, mem, &again) == NULL);
 	require(str_equal(again.filter_token, command->filter_token));
 	require(str_equal(again.filter_task, command->filter_task));
+	require(str_equal(again.filter_action, command->filter_action));
 	require(str_equal(again.filter_account, command->filter_account));
 	require(again.filter_state == command->filter_state);
 	require(again.limit == command->limit);

@@ -132,12 +132,44 @@ static void lists_are_filtered_by_reference(void **state)
 	assert_int_equal(page->found_count, 0);
 }
 
+static void assert_of_action(struct world *world, const char *token, const char *action,
+			     size_t count)
+{
+	struct store_command *page = list(world, 10);
+
+	page->filter_account = STR("acme");
+	page->filter_token = str_from(token);
+	page->filter_action = str_from(action);
+	assert_int_equal(world_do(world, page), 0);
+	assert_false(page->has_more);
+	assert_int_equal(page->found_count, count);
+	if (count)
+		assert_str(page->found[0].token, "t1");
+}
+
+/* By name, whole; an operation of no action has none. */
+static void lists_are_filtered_by_action(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_command *claim = world_claim(world, "acme", "t1", 'a');
+
+	claim->operation.action = STR("payments.create");
+	world_completed(world, "acme", "before");
+	assert_int_equal(world_do(world, claim), 0);
+	assert_of_action(world, "", "payments.create", 1);
+	assert_of_action(world, "t1", "payments.create", 1);
+	assert_of_action(world, "", "payments", 0);
+	assert_of_action(world, "t1", "payments", 0);
+	assert_of_action(world, "before", "payments.create", 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_BOTH(pages_follow_one_another),
 		WORLD_BOTH(lists_are_filtered),
 		WORLD_BOTH(lists_are_filtered_by_reference),
+		WORLD_BOTH(lists_are_filtered_by_action),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,9 +350,11 @@ static void this_machine(void **state)
 						""};
 
 	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
-		assert_true(value_is_this_machine(str_from(here[i])));
+		assert_true(
+			url_is_of_this_machine(&(struct settings_url){.host = str_from(here[i])}));
 	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
-		assert_false(value_is_this_machine(str_from(elsewhere[i])));
+		assert_false(url_is_of_this_machine(
+			&(struct settings_url){.host = str_from(elsewhere[i])}));
 }
 
 int main(void)

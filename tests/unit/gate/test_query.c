@@ -85,10 +85,12 @@ static void filters_are_read(void **state)
 	char id[OPERATION_ID_TEXT + 1];
 
 	arena_init(&mem, 4096);
-	assert_null(list("token=a%20b&task=t&reference=p%2F7&state=unknown&limit=7&cursor=" ID,
+	assert_null(list("token=a%20b&task=t&action=a.b&reference=p%2F7&state=unknown"
+			 "&limit=7&cursor=" ID,
 			 false, &mem, &command));
 	assert_text(command.filter_token, STR("a b"));
 	assert_text(command.filter_task, STR("t"));
+	assert_text(command.filter_action, STR("a.b"));
 	assert_text(command.filter_reference, STR("p/7"));
 	assert_int_equal(command.filter_state, STATE_UNKNOWN);
 	assert_int_equal(command.limit, 7);
@@ -136,6 +138,7 @@ static void wrong_filters_are_named(void **state)
 		{"task=%", "task"},	     {"state=%zz", "state"},	 {"limit=%zz", "limit"},
 		{"cursor=%zz", "cursor"},    {"token=", "token"},	 {"token", "token"},
 		{"task=", "task"},	     {"account=%zz", "account"}, {"account=", "account"},
+		{"action=%zz", "action"},    {"action=", "action"},
 	};
 	struct store_command command;
 	struct arena mem;
