@@ -173,14 +173,14 @@ _counterfoil_key() {
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "$common"
 		else
-			_counterfoil_reply "create list revoke"
+			_counterfoil_reply "create list revoke rm"
 		fi
 		;;
 	create)
 		_counterfoil_reply "--account --agent --role --actions --expires --all-accounts
 			--label $common"
 		;;
-	list) _counterfoil_reply "$common" ;;
+	list | rm) _counterfoil_reply "$common" ;;
 	revoke) _counterfoil_reply "--why $common" ;;
 	esac
 }
@@ -189,7 +189,7 @@ _counterfoil_help() {
 	case ${words[*]:1} in
 	'') _counterfoil_reply "serve sandbox op approve deny key secret audit vault config" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
-	key) _counterfoil_reply "create list revoke" ;;
+	key) _counterfoil_reply "create list revoke rm" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify prove rotate erase" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;

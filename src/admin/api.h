@@ -170,6 +170,7 @@ void api_deny(struct api_call *call);
 void api_list_keys(struct api_call *call);
 void api_create_key(struct api_call *call);
 void api_revoke_key(struct api_call *call);
+void api_remove_key(struct api_call *call);
 
 void api_audit(struct api_call *call);
 void api_audit_status(struct api_call *call);

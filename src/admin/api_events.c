@@ -13,6 +13,7 @@
 
 #include "admin/api_session.h"
 #include "base/err.h"
+#include "gate/caller.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,8 @@ struct listener {
 	struct list link;
 	struct exchange *exchange;
 	struct admin *admin;
-	uint64_t session; /* its number; 0: it brought a bearer token */
+	struct caller caller; /* its texts live in exchange->mem */
+	uint64_t session;     /* its number; 0: it brought a bearer token */
 };
 
 struct listeners {
@@ -58,12 +60,9 @@ static const struct exchange_events events = {.finished = finished, .gone = gone
 /* A key that has been revoked, a session that is over: heard no more. */
 static bool may_listen(const struct listener *listener)
 {
-	struct caller caller;
-	const char *detail;
-
-	if (listener->session)
-		return session_is_open(listener->admin->sessions, listener->session);
-	return api_identify(listener->admin, listener->exchange, &caller, &detail);
+	if (listener->session && !session_is_open(listener->admin->sessions, listener->session))
+		return false;
+	return caller_holds(listener->admin->gate, &listener->caller);
 }
 
 /* Who does not read what was written is broken off: the page comes back by itself. */
@@ -156,11 +155,14 @@ void listeners_free(struct listeners *listeners)
 static void begin(struct api_call *call, struct listener *listener)
 {
 	struct listeners *listeners = call->admin->listeners;
-	struct session *session = api_session_of(call->admin, call->exchange);
+	struct session *session = api_shows_credential(call->exchange)
+					  ? NULL
+					  : api_session_of(call->admin, call->exchange);
 
 	*listener = (struct listener){
 		.exchange = call->exchange,
 		.admin = call->admin,
+		.caller = call->caller,
 		.session = session ? session->number : 0,
 	};
 	if (!listeners->count)

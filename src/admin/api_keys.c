@@ -1,11 +1,12 @@
 /*
- * The gate's own keys: making, listing, revoking.
+ * The gate's own keys: making, listing, revoking, forgetting.
  *
  * A change is in force when the store has committed it: then the table that every thread asks is
  * changed, and only then is it answered. A key's text is told once, in the answer to its making,
  * and kept nowhere.
  *
- * A key that is revoked stays, so that the histories which name its id can be read. Where the store
+ * A key that is revoked stays, so that the histories which name its id can be read, until somebody
+ * says that it may be forgotten: the gate keeps a bounded number of them. Where the store
  * does not know whether it could keep a revocation, the key is revoked in this process all the
  * same.
  */
@@ -51,11 +52,16 @@ static void tell_time(struct json_writer *json, const char *name, int64_t at_ms)
 		json_null(json);
 }
 
+static bool is_in_force(const struct key_record *record, int64_t now_ms)
+{
+	return !record->revoked_ms && (!record->expires_ms || now_ms < record->expires_ms);
+}
+
 static const char *standing(const struct key_record *record, int64_t now_ms)
 {
-	if (record->revoked_ms)
-		return "revoked";
-	return record->expires_ms && now_ms >= record->expires_ms ? "expired" : "active";
+	if (is_in_force(record, now_ms))
+		return "active";
+	return record->revoked_ms ? "revoked" : "expired";
 }
 
 static void tell_key(struct json_writer *json, const struct key_record *record, int64_t used_ms,
@@ -216,8 +222,10 @@ static void created(struct store_command *command)
 
 	buf_fini(&change->value);
 	if (command->result == STORE_FULL) {
-		api_problem(call, PROBLEM_OVERLOADED,
-			    "As many keys as this gate keeps are there already.");
+		api_problem(
+			call, PROBLEM_OVERLOADED,
+			"As many keys as this gate keeps are there already; forget some that are "
+			"revoked or expired (counterfoil key rm).");
 	} else if (command->result != 0) {
 		api_problem(call, PROBLEM_STORE_UNAVAILABLE, NULL);
 	} else if (keys_take(call->admin->gate, &change->record) != 0) {
@@ -265,12 +273,26 @@ static void revoked(struct store_command *command)
 	answer_key(call, 200, &change->record, 0, STR(""));
 }
 
+/* The key of the path, into the change. False: there is none to be seen, and it is answered. */
+static bool find_key(struct api_call *call, struct change *change, int64_t *out_used_ms)
+{
+	int r = callers_record(call->admin->gate->callers, call->parameters[0],
+			       &call->exchange->mem, &change->record, out_used_ms);
+
+	if (r == 0 && is_seen(call, &change->record))
+		return true;
+	if (r < 0)
+		api_problem(call, PROBLEM_OVERLOADED, NULL);
+	else
+		api_problem(call, PROBLEM_NOT_FOUND, "There is no such key.");
+	return false;
+}
+
 void api_revoke_key(struct api_call *call)
 {
 	struct change *change = change_new(call);
 	struct str why = api_text(call, "why");
 	int64_t used_ms;
-	int r;
 
 	if (!change)
 		return;
@@ -279,13 +301,9 @@ void api_revoke_key(struct api_call *call)
 			    "\"why\" is a text of at most 500 bytes.");
 		return;
 	}
-	r = callers_record(call->admin->gate->callers, call->parameters[0], &call->exchange->mem,
-			   &change->record, &used_ms);
-	if (r < 0) {
-		api_problem(call, PROBLEM_OVERLOADED, NULL);
-	} else if (r != 0 || !is_seen(call, &change->record)) {
-		api_problem(call, PROBLEM_NOT_FOUND, "There is no such key.");
-	} else if (change->record.revoked_ms) {
+	if (!find_key(call, change, &used_ms))
+		return;
+	if (change->record.revoked_ms) {
 		answer_key(call, 200, &change->record, used_ms, STR(""));
 	} else {
 		change->record.revoked_ms = now_of(call);
@@ -293,4 +311,41 @@ void api_revoke_key(struct api_call *call)
 		change->record.revoked_why = why;
 		keep(call, "key_revoked", false, revoked);
 	}
+}
+
+static void forgotten(struct store_command *command)
+{
+	struct api_call *call = api_call_of(command);
+	struct change *change = call->state;
+
+	if (api_failed(call, "There is no such key."))
+		return;
+	callers_drop(call->admin->gate->callers, change->record.id);
+	log_change(call, "key-removed", &change->record);
+	answer_key(call, 200, &change->record, 0, STR(""));
+}
+
+void api_remove_key(struct api_call *call)
+{
+	struct change *change = change_new(call);
+	int64_t used_ms;
+
+	if (!change || !find_key(call, change, &used_ms))
+		return;
+	if (is_in_force(&change->record, now_of(call))) {
+		api_problem(call, PROBLEM_FORBIDDEN, "This key is in force; revoke it first.");
+		return;
+	}
+	call->command = (struct store_command){
+		.kind = STORE_DROP,
+		.document = {.kind = DOCUMENT_KEY, .name = change->record.id},
+		.administration =
+			{
+				.event = "key_removed",
+				.subject = change->record.id,
+				.account = change->record.account,
+				.by = call->caller.credential,
+			},
+	};
+	api_ask(call, forgotten);
 }

@@ -132,19 +132,34 @@ static void answer(struct api_call *call, const struct session *session, const c
 
 /* -- endpoints --------------------------------------------------------------------- */
 
-static void begin_session(struct api_call *call, const struct caller *caller)
+static void tell_of(struct api_call *call, const struct caller *caller, const char *how)
+{
+	const struct store_administration begun = {
+		.event = "signed_in",
+		.subject = caller->credential,
+		.account = caller->account,
+		.by = caller->credential,
+		.why = str_from(how),
+	};
+	struct log_line line;
+
+	log_begin(&line, call->admin->gate->log, LOG_INFO, "signed-in");
+	log_str(&line, "agent", caller->agent);
+	log_str(&line, "credential", caller->credential);
+	log_text(&line, "role", role_name(caller->role));
+	log_text(&line, "how", how);
+	log_end(&line);
+	store_tell_administration(call->admin->gate->store, &begun);
+}
+
+static void begin_session(struct api_call *call, const struct caller *caller, const char *how)
 {
 	char cookie[SESSION_TEXT + 1];
 	struct session *session;
-	struct log_line line;
 
 	switch (session_begin(call->admin->sessions, caller, cookie, &session)) {
 	case 0:
-		log_begin(&line, call->admin->gate->log, LOG_INFO, "signed-in");
-		log_str(&line, "agent", caller->agent);
-		log_str(&line, "credential", caller->credential);
-		log_text(&line, "role", role_name(caller->role));
-		log_end(&line);
+		tell_of(call, caller, how);
 		answer(call, session, cookie);
 		break;
 	case SESSION_FULL:
@@ -176,17 +191,17 @@ void api_sign_in(struct api_call *call)
 	if (!is_own_origin(call->exchange))
 		api_problem(call, PROBLEM_FORBIDDEN, "Sign in from the console's own page.");
 	else if (link.len && session_link_use(call->admin->sessions, link) == 0)
-		begin_session(call, &api_operator);
+		begin_session(call, &api_operator, "with a link for one use");
 	else if (link.len)
-		api_problem(call, PROBLEM_UNAUTHENTICATED,
-			    "This link has been used, or is too old. Sign in with a key.");
+		api_refuse_caller(call, STR("a link that signs nobody in"),
+				  "This link has been used, or is too old. Sign in with a key.");
 	else if (!api_identify_text(call->admin, call->exchange, key, &caller, &detail))
 		api_refuse_caller(call, STR("not let in at the console"), detail);
 	else if (!role_may(caller.role, POWER_LOOK))
 		api_problem(call, PROBLEM_FORBIDDEN,
 			    "This key is an agent's; the console is for people.");
 	else
-		begin_session(call, &caller);
+		begin_session(call, &caller, "with a key or the admin token");
 }
 
 void api_show_session(struct api_call *call)

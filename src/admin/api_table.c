@@ -247,6 +247,13 @@ static const struct api_endpoint endpoints[] = {
 		.handler = api_revoke_key,
 		.summary = "revoke a key, at once",
 	},
+	{
+		.method = "DELETE",
+		.path = "/api/keys/{key}",
+		.power = POWER_ADMINISTER,
+		.handler = api_remove_key,
+		.summary = "forget a key that is revoked or expired",
+	},
 };
 
 const struct api_endpoint *api_endpoints(size_t *out_count)

@@ -3,11 +3,10 @@
 
 #include "config/values.h"
 #include "core/timestamp.h"
+#include "gate/account.h"
 
 #include <stdio.h>
 #include <time.h>
-
-#define INBOXES "inbox/" /* accounts of events that come in; no key is theirs */
 
 static const char no_memory[] = "This is too long.";
 
@@ -29,7 +28,7 @@ static const char *read_names(const struct json_value *body, struct key_record *
 {
 	if (!read_text(body, "account", &record->account) || !is_name(record->account))
 		return "\"account\" is a text of at most 200 bytes without control characters.";
-	if (str_starts_with(record->account, STR(INBOXES)))
+	if (!account_is_a_callers(record->account))
 		return "Accounts that begin with inbox/ are those of inboxes.";
 	if (!read_text(body, "agent", &record->agent) || !is_name(record->agent))
 		return "\"agent\" is a text of at most 200 bytes without control characters.";

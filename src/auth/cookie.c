@@ -47,3 +47,24 @@ int cookie_find(struct str field, struct str name, struct str *out_value)
 	*out_value = found;
 	return 0;
 }
+
+static bool is_called(struct str pair, struct str name)
+{
+	pair = str_trim(pair);
+	return str_equal(str_of(pair.at, str_find(pair, '=')), name);
+}
+
+void cookie_append_others(struct str field, struct str name, struct buf *out)
+{
+	bool is_first = true;
+	struct str pair;
+
+	while (str_split(&field, ';', &pair)) {
+		if (is_called(pair, name))
+			continue;
+		if (!is_first)
+			buf_append_byte(out, ';');
+		buf_append_str(out, is_first ? str_trim(pair) : pair);
+		is_first = false;
+	}
+}

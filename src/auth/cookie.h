@@ -1,10 +1,11 @@
 /*
- * One cookie out of a request's Cookie field (RFC 6265 § 4.2.1). Pure; nothing is decoded.
+ * One cookie out of a request's Cookie field (RFC 6265 § 4.2.1), or all but that one. Pure; nothing
+ * is decoded.
  */
 #ifndef AUTH_COOKIE_H
 #define AUTH_COOKIE_H
 
-#include "base/str.h"
+#include "base/buf.h"
 
 enum {
 	COOKIE_ABSENT = 1,
@@ -17,5 +18,8 @@ enum {
  * or with a value that no server may have set (RFC 6265's cookie-octets) is passed over.
  */
 int cookie_find(struct str field, struct str name, struct str *out_value);
+
+/* What the field says besides cookies of that name; nothing where nothing else is there. */
+void cookie_append_others(struct str field, struct str name, struct buf *out);
 
 #endif

@@ -236,16 +236,53 @@ static const struct command command_revoke = {
 	.run = run_revoke,
 };
 
+/* -- rm ---------------------------------------------------------------------------- */
+
+static void print_removed(const struct command_call *call, struct admin_client *client)
+{
+	struct str id = op_member_text(client->json, "id", &client->mem);
+
+	printf("%.*s is forgotten\n", STR_ARG(id));
+}
+
+static int run_remove(const struct command_call *call)
+{
+	struct buf target;
+	int r;
+
+	buf_init(&target, TARGET_MAX);
+	buf_append_str(&target, STR("/api/keys/"));
+	admin_append_encoded(&target, str_from(call->operands[0]));
+	if (target.is_spoiled)
+		r = command_misused(call->command, "the id of a key is key_ and 16 characters");
+	else
+		r = admin_call(call, "DELETE", buf_str(&target), STR(""), print_removed);
+	buf_fini(&target);
+	return r;
+}
+
+static const struct command command_remove = {
+	.name = "key rm",
+	.summary = "forgets a key that is revoked or expired",
+	.usage = "KEY [--json]",
+	.text = "The gate keeps at most 4096 keys, those that are no longer in force too. "
+		"Histories "
+		"and\n"
+		"the audit log go on naming it by its id.\n",
+	.options = list_options,
+	.option_count = sizeof(list_options) / sizeof(list_options[0]),
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run_remove,
+};
+
 static const struct command *const key_commands[] = {
-	&command_create,
-	&command_list,
-	&command_revoke,
-	NULL,
+	&command_create, &command_list, &command_revoke, &command_remove, NULL,
 };
 
 const struct command command_key = {
 	.name = "key",
-	.summary = "makes, lists and revokes keys of agents and people",
-	.usage = "create|list|revoke [OPTIONS]",
+	.summary = "makes, lists, revokes and forgets keys of agents and people",
+	.usage = "create|list|revoke|rm [OPTIONS]",
 	.commands = key_commands,
 };

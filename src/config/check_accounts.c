@@ -22,12 +22,6 @@ static bool is_url(struct str text)
 	       str_starts_with_nocase(text, STR("https://"));
 }
 
-static bool is_this_machine(struct str host)
-{
-	return str_equal_nocase(host, STR("localhost")) || str_equal(host, STR("::1")) ||
-	       str_starts_with(host, STR("127."));
-}
-
 static void refuse_source(struct reading *reading, const char *what, const char *mend)
 {
 	report_add(reading->report, check_place(reading, "accounts.jwt.jwks"), mend,
@@ -68,7 +62,7 @@ static int read_source(struct reading *reading)
 	if (r != 0)
 		return r < 0 ? r : 0;
 	jwt->target = slash < jwt->jwks.len ? str_from_index(jwt->jwks, slash) : STR("/");
-	if (!jwt->url.is_tls && !is_this_machine(jwt->url.host))
+	if (!jwt->url.is_tls && !url_is_of_this_machine(&jwt->url))
 		refuse_source(reading, "is fetched from another machine without TLS",
 			      "write https://, or fetch it into a file");
 	return 0;
@@ -137,6 +131,25 @@ static void refuse_path(struct reading *reading, const char *path)
 		   "%s is no path", path);
 }
 
+/*
+ * Where the gate has a credential of its own, the callers' go no further than the gate, and what
+ * the service says of them means nothing.
+ */
+static void check_whom(struct reading *reading, size_t upstream)
+{
+	const struct settings_upstream *asked = &reading->settings->upstreams[upstream];
+	char path[128], mend[128];
+
+	if (!asked->credential.secret.len || !settings_check_path(reading->settings, upstream).len)
+		return;
+	snprintf(path, sizeof(path), "upstreams.%s.credential", asked->name.at);
+	snprintf(mend, sizeof(mend), "write upstreams.%s.auth_check: none", asked->name.at);
+	report_add(reading->report, check_place(reading, path), mend,
+		   "auth.check would show the callers' credentials to the upstream %s, which has "
+		   "a credential of the gate's own",
+		   asked->name.at);
+}
+
 static void check_asking(struct reading *reading)
 {
 	const struct settings *settings = reading->settings;
@@ -147,6 +160,7 @@ static void check_asking(struct reading *reading)
 	for (size_t i = 0; i < settings->upstream_count; i++) {
 		const struct settings_upstream *upstream = &settings->upstreams[i];
 
+		check_whom(reading, i);
 		if (!upstream->auth_check.len || is_path(upstream->auth_check) ||
 		    str_equal(upstream->auth_check, STR("none")))
 			continue;

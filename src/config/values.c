@@ -129,6 +129,16 @@ static bool is_loopback(bool is_ipv6, const uint8_t bytes[16])
 	return memcmp(bytes, one, sizeof(one)) == 0 || (is_mapped(bytes) && bytes[12] == 127);
 }
 
+bool url_is_of_this_machine(const struct settings_url *url)
+{
+	bool is_ipv6;
+	uint8_t bytes[16];
+
+	if (str_equal_nocase(url->host, STR("localhost")))
+		return true;
+	return read_numeric(url->host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes);
+}
+
 /*
  * Cut "host:port" or "[host]:port". *out_port is empty, and its `at` NULL, where there is no
  * colon; false when brackets or colons are astray.
@@ -359,15 +369,6 @@ int value_url(struct str text, struct arena *mem, struct settings_url *out_url,
 		return r;
 	*out_url = url;
 	return 0;
-}
-
-bool url_is_of_this_machine(const struct settings_url *url)
-{
-	uint8_t bytes[16];
-	bool is_ipv6;
-
-	return str_equal(url->host, STR("localhost")) ||
-	       (read_numeric(url->host, &is_ipv6, bytes) && is_loopback(is_ipv6, bytes));
 }
 
 static bool has_bits_after(const struct settings_network *network)

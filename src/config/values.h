@@ -37,7 +37,8 @@ int value_address(struct str text, struct arena *mem, struct settings_address *o
 int value_url(struct str text, struct arena *mem, struct settings_url *out_url,
 	      struct value_refusal *out_refusal);
 
-/* Does it lead to this machine by its own text, whatever a name server says of names? */
+/* Is its host this machine? `localhost`, and numeric loopback addresses: of any other name somebody
+ * else may say where it is. */
 bool url_is_of_this_machine(const struct settings_url *url);
 
 /* "10.0.0.7", "10.0.0.0/8", "fd00::/8". 0 or VALUE_REFUSED. */

@@ -45,6 +45,7 @@ struct caller {
 	bool has_all_accounts; /* it may look at, and decide about, every account */
 	struct str *actions;   /* patterns of the actions it may call: "tickets.*"; */
 	size_t action_count;   /* 0: all, and what no action is */
+	int64_t expires_ms;    /* Unix time from which on it is nobody's; 0: not by its own word */
 };
 
 /* May somebody in that role? */

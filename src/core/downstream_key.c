@@ -35,8 +35,8 @@ void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY
 
 static const struct str in_header = {"header ", 7}, in_field = {"field ", 6};
 
-int downstream_key_place(const struct rule_downstream_key *rule, struct arena *mem,
-			 struct str *out_place)
+int downstream_key_place(const struct rule_downstream_key *rule, struct str service,
+			 struct arena *mem, struct str *out_place)
 {
 	struct str name = rule->header.len ? rule->header : rule->field;
 	struct str where = rule->header.len ? in_header : in_field;
@@ -44,12 +44,27 @@ int downstream_key_place(const struct rule_downstream_key *rule, struct arena *m
 	*out_place = STR("");
 	if (!name.len)
 		return 0;
-	*out_place = arena_printf(mem, "%.*s%.*s", STR_ARG(where), STR_ARG(name));
+	*out_place =
+		arena_printf(mem, "%.*s%.*s %.*s", STR_ARG(where), STR_ARG(name), STR_ARG(service));
 	return out_place->at ? 0 : FAIL_MEMORY;
+}
+
+/* What stands before its last space, and behind it: a URL has none, the name of a member may. */
+static void split(struct str place, struct str *out_name, struct str *out_service)
+{
+	size_t space = place.len;
+
+	while (space > 0 && place.at[space - 1] != ' ')
+		space--;
+	*out_service = str_from_index(place, space);
+	*out_name = str_of(place.at, space ? space - 1 : 0);
 }
 
 void downstream_key_put_at(struct rule_downstream_key *rule, struct str place)
 {
+	struct str service;
+
+	split(place, &place, &service);
 	rule->header = rule->field = STR("");
 	if (str_starts_with(place, in_header))
 		rule->header = str_from_index(place, in_header.len);
@@ -57,12 +72,16 @@ void downstream_key_put_at(struct rule_downstream_key *rule, struct str place)
 		rule->field = str_from_index(place, in_field.len);
 }
 
-bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str place)
+bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str service,
+			  struct str place)
 {
 	struct rule_downstream_key kept;
+	struct str name, kept_by;
 
+	split(place, &name, &kept_by);
 	downstream_key_put_at(&kept, place);
-	return str_equal_nocase(kept.header, rule->header) && str_equal(kept.field, rule->field);
+	return str_equal(kept_by, service) && str_equal_nocase(kept.header, rule->header) &&
+	       str_equal(kept.field, rule->field);
 }
 
 /* How often a text can be longer in memory than in its bytes: see json.h. */

@@ -25,15 +25,17 @@ void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY
 int downstream_key_splice(struct str body, struct str field, const char *key, struct buf *out);
 
 /*
- * Where a key is put ("header Idempotency-Key", "field reference"; empty: nowhere), as a text that
- * is kept with the operation. A service knows a key only in the place in which it was given, and
- * what the configuration says of that may change. 0, FAIL_MEMORY.
+ * Where a key is put ("header Idempotency-Key https://…", "field reference https://…"; empty:
+ * nowhere), as a text that is kept with the operation. Only the service at that URL knows the key,
+ * and only in the place in which it was given; what the configuration says of both may change.
+ * 0, FAIL_MEMORY.
  */
-int downstream_key_place(const struct rule_downstream_key *rule, struct arena *mem,
-			 struct str *out_place);
+int downstream_key_place(const struct rule_downstream_key *rule, struct str service,
+			 struct arena *mem, struct str *out_place);
 
-/* Is it put there by this rule? */
-bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str place);
+/* Is it put there by this rule, for this service? */
+bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str service,
+			  struct str place);
 
 /* Put it there: `header` and `field`, the place's own bytes. */
 void downstream_key_put_at(struct rule_downstream_key *rule, struct str place);

@@ -159,7 +159,7 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 enum { MARK_BYTES = 8, MARK_TEXT = 2 * MARK_BYTES + 1 }; /* digits and a space */
 
 /* Of all that an answer is judged by; not of when one asks. */
-static void write_mark(const struct rule_inquiry *inquiry, char out[MARK_TEXT])
+static void write_mark(const struct rule_inquiry *inquiry, struct str service, char out[MARK_TEXT])
 {
 	struct hasher hasher;
 	struct hash hash;
@@ -167,6 +167,7 @@ static void write_mark(const struct rule_inquiry *inquiry, char out[MARK_TEXT])
 			 inquiry->has_absent_empty};
 
 	hasher_init(&hasher);
+	hasher_add_part(&hasher, service);
 	hasher_add_part(&hasher, inquiry->get);
 	hasher_add_part(&hasher, inquiry->found_at);
 	hasher_add_part(&hasher, inquiry->absent_empty);
@@ -182,24 +183,25 @@ static void write_mark(const struct rule_inquiry *inquiry, char out[MARK_TEXT])
 	out[MARK_TEXT - 1] = ' ';
 }
 
-int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
-		 struct str *out_marked)
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str service, struct str question,
+		 struct arena *mem, struct str *out_marked)
 {
 	char mark[MARK_TEXT];
 
 	*out_marked = STR("");
 	if (!question.len)
 		return 0;
-	write_mark(inquiry, mark);
+	write_mark(inquiry, service, mark);
 	*out_marked = arena_printf(mem, "%.*s%.*s", MARK_TEXT, mark, STR_ARG(question));
 	return out_marked->at ? 0 : FAIL_MEMORY;
 }
 
-bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked, struct str *out_question)
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str service, struct str marked,
+		    struct str *out_question)
 {
 	char mark[MARK_TEXT];
 
-	write_mark(inquiry, mark);
+	write_mark(inquiry, service, mark);
 	if (!str_starts_with(marked, str_of(mark, MARK_TEXT)))
 		return false;
 	*out_question = str_from_index(marked, MARK_TEXT);

@@ -30,14 +30,14 @@ enum inquiry_verdict inquiry_judge(const struct rule_inquiry *inquiry, int statu
 /*
  * A question is kept with its operation, and may be asked when the configuration is another: the
  * answer to an old question, read by what a new one calls empty, would look like an absence. So it
- * is kept with a mark of its whole declaration, and asked under that alone. 0, FAIL_MEMORY. An
- * empty question has no mark.
+ * is kept with a mark of its whole declaration and of the URL of its service, and asked under
+ * those alone: another service knows nothing of it. 0, FAIL_MEMORY. An empty question has no mark.
  */
-int inquiry_mark(const struct rule_inquiry *inquiry, struct str question, struct arena *mem,
-		 struct str *out_marked);
+int inquiry_mark(const struct rule_inquiry *inquiry, struct str service, struct str question,
+		 struct arena *mem, struct str *out_marked);
 
-/* The question again. False: its declaration is another by now. */
-bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str marked,
+/* The question again. False: its declaration or its service is another by now. */
+bool inquiry_unmark(const struct rule_inquiry *inquiry, struct str service, struct str marked,
 		    struct str *out_question);
 
 #endif

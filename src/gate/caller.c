@@ -32,8 +32,11 @@ static struct str bearer_of(struct str value)
 
 struct str caller_key_shown(const struct http_request *request)
 {
+	size_t count = http_field_count(request->fields, request->field_count, STR(KEY_HEADER));
 	struct str key = headers_value(request, STR(KEY_HEADER));
 
+	if (count > 1)
+		return STR("");
 	return key.len ? key : bearer_of(headers_value(request, STR("Authorization")));
 }
 
@@ -172,6 +175,10 @@ enum problem caller_permit(const struct caller *caller, struct str action,
 
 bool caller_holds(const struct gate *gate, const struct caller *caller)
 {
+	int64_t now_ms = env_wall_ms(gate->env);
+
+	if (caller->expires_ms && now_ms >= caller->expires_ms)
+		return false;
 	return !key_id_is_whole(caller->credential) ||
-	       callers_holds(gate->callers, caller->credential, env_wall_ms(gate->env));
+	       callers_holds(gate->callers, caller->credential, now_ms);
 }

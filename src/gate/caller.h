@@ -46,7 +46,9 @@ enum problem caller_failed(struct gate *gate, const char *address, struct str wh
  */
 bool caller_is_own_credential(const struct settings *settings, const struct http_field *field);
 
-/* The key that a request shows: Counterfoil-Key, or a bearer token that begins like one; or empty.
+/*
+ * The key that a request shows: Counterfoil-Key, or a bearer token; or empty. Of two lines
+ * Counterfoil-Key one may be somebody else's: none is chosen.
  */
 struct str caller_key_shown(const struct http_request *request);
 

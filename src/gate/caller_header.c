@@ -7,9 +7,8 @@
 #include "gate/caller_jwt.h"
 
 #include "core/text.h"
+#include "gate/account.h"
 #include "gate/headers.h"
-
-enum { NAME_MAX_BYTES = 255 };
 
 static enum problem refuse(struct problem_facts *facts, enum problem problem, const char *detail)
 {
@@ -35,13 +34,20 @@ bool caller_is_false_header(const struct settings *settings, const struct exchan
 	return !is_trusted(settings, exchange);
 }
 
-/* A header that names somebody: there once, not empty, not endless. */
+/*
+ * A header that names somebody: there once, in any spelling that a service behind could take for
+ * it, and a name.
+ */
 static bool read_name(const struct http_request *request, struct str name, struct str *out)
 {
-	if (http_field_count(request->fields, request->field_count, name) != 1)
+	size_t count = 0;
+
+	for (size_t i = 0; i < request->field_count; i++)
+		count += text_names_header(request->fields[i].name, name);
+	if (count != 1)
 		return false;
 	*out = headers_value(request, name);
-	return out->len > 0 && out->len <= NAME_MAX_BYTES;
+	return account_is_a_name(*out);
 }
 
 /* {NULL, 0} without memory. */
@@ -69,7 +75,8 @@ enum problem caller_by_headers(struct worker *worker, struct exchange *exchange,
 	if (!is_trusted(settings, exchange))
 		return refuse(out_refusal, PROBLEM_UNAUTHENTICATED,
 			      "Callers come through the proxy in front of this gate.");
-	if (!read_name(&exchange->request, headers->account, &caller.account))
+	if (!read_name(&exchange->request, headers->account, &caller.account) ||
+	    !account_is_a_callers(caller.account))
 		return refuse(out_refusal, PROBLEM_UNAUTHENTICATED,
 			      "The proxy in front of this gate names no account.");
 	if (headers->agent.len && !read_name(&exchange->request, headers->agent, &caller.agent))

@@ -7,6 +7,7 @@
 #include "gate/caller_jwt.h"
 
 #include "auth/jwt.h"
+#include "gate/account.h"
 #include "gate/headers.h"
 #include "gate/issuer.h"
 
@@ -90,6 +91,7 @@ static enum problem take(const struct settings_jwt *settings, const struct jwt_c
 		.agent = arena_str(mem, claims->agent),
 		.credential = credential_of(settings, claims, mem),
 		.role = ROLE_AGENT,
+		.expires_ms = time_add(claims->expires_ms, settings->tolerance_ms),
 	};
 
 	if (!caller.account.at || !caller.agent.at || !caller.credential.at)
@@ -116,6 +118,9 @@ static enum problem judge(struct worker *worker, struct exchange *exchange, cons
 
 	switch (jwt_verify(set, &rules, token_of(exchange), now_ms, mem, &claims, &why)) {
 	case 0:
+		if (!account_is_a_callers(claims.account))
+			return refuse_token(worker, exchange, "its account is no caller's",
+					    out_refusal);
 		return take(settings, &claims, &exchange->mem, out_caller, out_refusal);
 	case JWT_UNKNOWN_KEY:
 		if (is_stale)

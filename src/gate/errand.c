@@ -133,8 +133,10 @@ static void look_up(struct errand *errand)
 {
 	struct str question, target;
 
-	if (!inquiry_unmark(&errand->policy.action->lookup, errand->request->lookup, &question)) {
-		not_sent(errand, -1, "its look-up is declared in another way by now");
+	if (!inquiry_unmark(&errand->policy.action->lookup, policy_service(&errand->policy),
+			    errand->request->lookup, &question)) {
+		not_sent(errand, -1,
+			 "its look-up is declared in another way, or for another service, by now");
 		return;
 	}
 	if (template_finish(question, &errand->operation->id, &errand->mem, &target) != 0) {

@@ -8,6 +8,8 @@
 
 #include "gate/caller_jwt.h"
 
+#include "auth/cookie.h"
+#include "auth/session.h"
 #include "core/text.h"
 #include "gate/credential.h"
 #include "http/answer.h"
@@ -96,6 +98,20 @@ static void forwarded(const struct exchange *exchange, const struct settings *se
 		http_write_field(out, STR("X-Forwarded-Host"), host);
 }
 
+/* Browsers send cookies to every port of a host: the console's is not the service's to see. */
+static void write_cookies(struct str field, struct buf *out)
+{
+	struct buf rest;
+
+	buf_init(&rest, field.len + 1);
+	cookie_append_others(field, STR(SESSION_COOKIE), &rest);
+	if (rest.is_spoiled)
+		out->is_spoiled = true;
+	else if (rest.len)
+		http_write_field(out, STR("Cookie"), buf_str(&rest));
+	buf_fini(&rest);
+}
+
 void headers_to_upstream(const struct exchange *exchange, const struct settings *settings,
 			 const struct settings_upstream *upstream, struct str request_id,
 			 bool asks_identity, struct buf *out)
@@ -105,11 +121,15 @@ void headers_to_upstream(const struct exchange *exchange, const struct settings 
 	for (size_t i = 0; i < request->field_count; i++) {
 		const struct http_field *field = &request->fields[i];
 
-		if (!is_rewritten(field->name, asks_identity) &&
-		    !caller_is_own_credential(settings, field) &&
-		    !caller_is_false_header(settings, exchange, field->name) &&
-		    !credential_replaces(upstream, field->name) &&
-		    !http_is_hop_by_hop(request->fields, request->field_count, field->name))
+		if (is_rewritten(field->name, asks_identity) ||
+		    caller_is_own_credential(settings, field) ||
+		    caller_is_false_header(settings, exchange, field->name) ||
+		    credential_replaces(upstream, field->name) ||
+		    http_is_hop_by_hop(request->fields, request->field_count, field->name))
+			continue;
+		if (str_equal_nocase(field->name, STR("Cookie")))
+			write_cookies(field->value, out);
+		else
 			http_write_field(out, field->name, field->value);
 	}
 	if (asks_identity)

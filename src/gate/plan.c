@@ -43,7 +43,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 		return false;
 	if (policy->action && policy->action->is_natural)
 		return facts->is_wished;
-	return downstream_key_is_at(&policy->downstream_key, facts->request->key_place) &&
+	return downstream_key_is_at(&policy->downstream_key, policy_service(policy),
+				    facts->request->key_place) &&
 	       time_add(time_add(facts->now_ms, facts->lost_ms), policy_timeout_ms(policy)) <
 		       known_until_ms(facts);
 }

@@ -147,6 +147,11 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 	return policy;
 }
 
+struct str policy_service(const struct policy *policy)
+{
+	return policy->settings->upstreams[policy->upstream].url.text;
+}
+
 bool policy_token_in_body(const struct policy *policy)
 {
 	return policy->action && policy->action->token_pointer.len;

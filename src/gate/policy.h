@@ -36,6 +36,9 @@ static inline const struct settings_upstream *policy_upstream(const struct polic
 	return &policy->settings->upstreams[policy->upstream];
 }
 
+/* The URL of its upstream. */
+struct str policy_service(const struct policy *policy);
+
 /* Does the action find its token in the body? */
 bool policy_token_in_body(const struct policy *policy);
 

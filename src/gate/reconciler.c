@@ -187,8 +187,10 @@ static void ask_it(struct trial *trial)
 	const struct rule_inquiry *probe = &trial->policy.action->probe;
 	struct str question, target;
 
-	if (!inquiry_unmark(probe, trial->found.operation.probe, &question)) {
-		trial->why = "not asked: its probe is declared in another way by now";
+	if (!inquiry_unmark(probe, policy_service(&trial->policy), trial->found.operation.probe,
+			    &question)) {
+		trial->why = "not asked: its probe is declared in another way, or for another "
+			     "service, by now";
 		doubt(trial);
 		return;
 	}

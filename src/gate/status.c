@@ -297,7 +297,7 @@ static void find(struct inquiry *inquiry)
 	if (!caller_holds(inquiry->worker->gate, &inquiry->caller)) {
 		inquiry->command.operation.state = 0;
 		answer_problem(inquiry, PROBLEM_UNAUTHENTICATED,
-			       "The key is no longer one that is let in.");
+			       "The credential is no longer one that is let in.");
 		return;
 	}
 	inquiry->command = (struct store_command){

@@ -2,6 +2,7 @@
  * Identify: in whose name, under which token. Both come from the head, so that a request
  * which has neither is refused before its body is read; unless its action finds the token there.
  */
+#include "gate/account.h"
 #include "gate/caller.h"
 #include "gate/headers.h"
 #include "gate/request.h"
@@ -51,7 +52,7 @@ static bool names_no_operation(const struct request *request)
 /* Events that come in have an account of their own: whoever signs them is no caller of the gate. */
 static enum step identify_event(struct request *request)
 {
-	request->account = arena_printf(&request->exchange->mem, "inbox/%.*s",
+	request->account = arena_printf(&request->exchange->mem, ACCOUNT_OF_INBOXES "%.*s",
 					STR_ARG(request->policy.action->name));
 	request->caller.account = request->account;
 	request->retry_of = STR("");

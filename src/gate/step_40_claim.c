@@ -63,10 +63,11 @@ static int keep_request(struct request *request, struct store_command *command)
 		.has_body = request_has_body(request),
 	};
 	if (policy->action)
-		r = inquiry_mark(&policy->action->lookup, request->lookup, mem,
-				 &command->request.lookup);
+		r = inquiry_mark(&policy->action->lookup, policy_service(policy), request->lookup,
+				 mem, &command->request.lookup);
 	if (r == 0)
-		r = downstream_key_place(&policy->downstream_key, mem, &command->request.key_place);
+		r = downstream_key_place(&policy->downstream_key, policy_service(policy), mem,
+					 &command->request.key_place);
 	return lines->is_spoiled ? FAIL_MEMORY : r;
 }
 
@@ -87,8 +88,8 @@ static int add_rules(struct request *request, struct store_command *command)
 		command->operation.state = STATE_QUEUED;
 	r = fill_question(request, action->probe.get, &probe);
 	if (r == 0)
-		r = inquiry_mark(&action->probe, probe, &request->exchange->mem,
-				 &command->operation.probe);
+		r = inquiry_mark(&action->probe, policy_service(&request->policy), probe,
+				 &request->exchange->mem, &command->operation.probe);
 	if (r == 0)
 		r = fill_question(request, action->lookup.get, &request->lookup);
 	if (r == 0)
@@ -132,7 +133,7 @@ static enum step no_longer_let_in(struct request *request)
 	request->has_operation = false;
 	request->outcome = 0;
 	return request_problem(request, PROBLEM_UNAUTHENTICATED,
-			       "The key is no longer one that is let in.");
+			       "The credential is no longer one that is let in.");
 }
 
 enum step step_claim_start(struct request *request)

@@ -155,4 +155,7 @@ void json_null(struct json_writer *writer);
 void json_time(struct json_writer *writer, int64_t wall_ms); /* RFC 3339 */
 void json_raw(struct json_writer *writer, struct str json);  /* one whole value, as it is */
 
+/* Is it UTF-8 from end to end? What goes through json_string() unchanged is. */
+bool json_is_utf8(struct str text);
+
 #endif

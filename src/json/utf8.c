@@ -68,3 +68,13 @@ size_t json_utf8_length(const char *at, const char *end)
 		return 0; /* overlong; over U+10FFFF */
 	return 4;
 }
+
+bool json_is_utf8(struct str text)
+{
+	const char *at = text.at, *end = at + text.len;
+	size_t length = 1;
+
+	for (; at < end && length; at += length)
+		length = json_utf8_length(at, end);
+	return length != 0;
+}

@@ -69,6 +69,27 @@ def test_a_key_whose_place_a_reload_changed(start_gate, upstream, token, account
     stays_at(upstream, before)
 
 
+@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}])
+def test_a_service_that_a_reload_changed(start_gate, upstream, token, account, how):
+    # Shows that whoever is at another URL by now is neither sent nor asked what the first service was
+    # sent: it has never seen the key, and what it does not have says nothing.
+    gate = start_gate(config=settings(upstream, **how))
+    upstream.always(PATH, drop())
+    upstream.always(FIND, answer(500, works=False))
+    other = Upstream()
+    try:
+        other.always(FIND, said({'data': []}, works=False))
+        first = post(gate, token, account)
+        assert first.slug == 'outcome-unknown'
+        reload(gate, settings(other, **how))
+        assert post(gate, token, account).slug == 'outcome-unknown'
+        stays_at(other, 0)
+        stays_at(other, 0, FIND, 0.1)
+        assert gate.operation(first.operation, account)['state'] == 'unknown'
+    finally:
+        other.stop()
+
+
 def test_a_probe_that_a_reload_changed(start_gate, upstream, token, account):
     # Shows that the answer to the old question is not read by the new question's rules: it would look
     # as if nothing were there.

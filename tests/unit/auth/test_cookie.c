@@ -44,10 +44,40 @@ static void cookies_are_found(void **state)
 	}
 }
 
+/* Shows that every cookie of the name goes, in whatever form, and that the others stay as they are.
+ */
+static void others_stay(void **state)
+{
+	static const struct {
+		const char *field, *rest;
+	} rows[] = {
+		{"sid=abc", ""},
+		{" sid=abc ", ""},
+		{"sid=1;sid=2; sid=\"3\"", ""},
+		{"sid", ""},
+		{"", ""},
+		{"sid=1; a=2", "a=2"},
+		{"a=1; sid=2; b=\"3\"", "a=1; b=\"3\""},
+		{"a=1;  b=2", "a=1;  b=2"},
+		{"SID=1; xsid=2; sidx=3; a=sid=4", "SID=1; xsid=2; sidx=3; a=sid=4"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct str rest = str_from(rows[i].rest);
+		struct buf out;
+
+		buf_init(&out, 256);
+		cookie_append_others(str_from(rows[i].field), STR("sid"), &out);
+		assert_true(str_equal(buf_str(&out), rest));
+		buf_fini(&out);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cookies_are_found),
+		cmocka_unit_test(others_stay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

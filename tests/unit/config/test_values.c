@@ -336,6 +336,27 @@ static void words(void **state)
 		assert_int_equal(value_header(str_from(no_headers[i]), &refusal), VALUE_REFUSED);
 }
 
+/* Shows that a name which begins like a loopback address is another machine's. */
+static void this_machine(void **state)
+{
+	static const char *const here[] = {"localhost", "LOCALHOST", "127.0.0.1",
+					   "127.9.8.7", "::1",	     "::ffff:127.0.0.1"};
+	static const char *const elsewhere[] = {"127.example.com",
+						"127.0.0.1.example.com",
+						"127.1",
+						"localhost.example.com",
+						"10.0.0.1",
+						"::2",
+						""};
+
+	for (size_t i = 0; i < sizeof(here) / sizeof(here[0]); i++)
+		assert_true(
+			url_is_of_this_machine(&(struct settings_url){.host = str_from(here[i])}));
+	for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+		assert_false(url_is_of_this_machine(
+			&(struct settings_url){.host = str_from(elsewhere[i])}));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +368,7 @@ int main(void)
 		cmocka_unit_test(urls),
 		cmocka_unit_test(networks),
 		cmocka_unit_test(words),
+		cmocka_unit_test(this_machine),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

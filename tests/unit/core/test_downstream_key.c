@@ -147,30 +147,49 @@ static void check_place(const struct rule_downstream_key *rule, const char *expe
 	struct arena mem;
 
 	arena_init(&mem, MEMORY_MAX);
-	assert_int_equal(downstream_key_place(rule, &mem, &place), 0);
+	assert_int_equal(downstream_key_place(rule, STR("https://a.test"), &mem, &place), 0);
 	assert_true(str_equal(place, str_from(expected)));
-	assert_true(downstream_key_is_at(rule, place));
+	assert_true(downstream_key_is_at(rule, STR("https://a.test"), place));
+	assert_int_equal(downstream_key_is_at(rule, STR("https://b.test"), place), false);
 	downstream_key_put_at(&kept, place);
 	assert_true(str_equal(kept.header, rule->header));
 	assert_true(str_equal(kept.field, rule->field));
 	arena_fini(&mem);
 }
 
-/* A place is told apart from every other, and headers have the same name in any case. */
+static void check_nowhere(const struct rule_downstream_key *rule)
+{
+	struct str place = STR("x");
+	struct arena mem;
+
+	arena_init(&mem, MEMORY_MAX);
+	assert_int_equal(downstream_key_place(rule, STR("https://a.test"), &mem, &place), 0);
+	assert_int_equal(place.len, 0);
+	arena_fini(&mem);
+}
+
+static bool is_at(const struct rule_downstream_key *rule, const char *place)
+{
+	return downstream_key_is_at(rule, STR("https://a.test"), str_from(place));
+}
+
+/* A place is told apart from every other, also of another service, and headers have the same name
+ * in any case. */
 static void test_places(void **state)
 {
 	const struct rule_downstream_key header = {.header = STR("X-Key")};
-	const struct rule_downstream_key field = {.field = STR("X-Key")}, none = {0};
+	const struct rule_downstream_key field = {.field = STR("X Key")}, none = {0};
 
-	check_place(&header, "header X-Key");
-	check_place(&field, "field X-Key");
-	check_place(&none, "");
-	assert_true(downstream_key_is_at(&header, STR("header x-key")));
-	assert_false(downstream_key_is_at(&field, STR("field x-key")));
-	assert_false(downstream_key_is_at(&header, STR("field X-Key")));
-	assert_false(downstream_key_is_at(&header, STR("header X-Keys")));
-	assert_false(downstream_key_is_at(&header, STR("")));
-	assert_false(downstream_key_is_at(&none, STR("header X-Key")));
+	check_place(&header, "header X-Key https://a.test");
+	check_place(&field, "field X Key https://a.test");
+	check_nowhere(&none);
+	assert_true(is_at(&header, "header x-key https://a.test"));
+	assert_false(is_at(&header, "header X-Key"));
+	assert_false(is_at(&field, "field x key https://a.test"));
+	assert_false(is_at(&header, "field X-Key https://a.test"));
+	assert_false(is_at(&header, "header X-Keys https://a.test"));
+	assert_false(is_at(&header, ""));
+	assert_false(is_at(&none, "header X-Key https://a.test"));
 }
 
 int main(void)

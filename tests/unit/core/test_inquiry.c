@@ -144,6 +144,8 @@ static void test_memory(void **state)
 	arena_fini(&mem);
 }
 
+#define SERVICE STR("https://a.test")
+
 /* An old question is asked only while its answer is judged as it was meant to be. */
 static void test_a_question_keeps_its_declaration(void **state)
 {
@@ -153,26 +155,27 @@ static void test_a_question_keeps_its_declaration(void **state)
 	struct arena mem;
 
 	arena_init(&mem, MEMORY_MAX);
-	assert_int_equal(inquiry_mark(&one, STR("/p?of={operation}"), &mem, &marked), 0);
-	assert_true(inquiry_unmark(&one, marked, &question));
+	assert_int_equal(inquiry_mark(&one, SERVICE, STR("/p?of={operation}"), &mem, &marked), 0);
+	assert_true(inquiry_unmark(&one, SERVICE, marked, &question));
 	assert_true(str_equal(question, STR("/p?of={operation}")));
 	other = one;
 	other.settle_ms = other.every_ms = 77;
-	assert_true(inquiry_unmark(&other, marked, &question));
+	assert_true(inquiry_unmark(&other, SERVICE, marked, &question));
+	assert_false(inquiry_unmark(&one, STR("https://b.test"), marked, &question));
 	other = one;
 	other.get = STR("/q");
-	assert_false(inquiry_unmark(&other, marked, &question));
+	assert_false(inquiry_unmark(&other, SERVICE, marked, &question));
 	other = one;
 	other.absent_empty = STR("/items");
-	assert_false(inquiry_unmark(&other, marked, &question));
+	assert_false(inquiry_unmark(&other, SERVICE, marked, &question));
 	other = one;
 	other.found_at = STR("/items/0");
-	assert_false(inquiry_unmark(&other, marked, &question));
+	assert_false(inquiry_unmark(&other, SERVICE, marked, &question));
 	other = one;
 	status_class_add(other.absent, 404);
-	assert_false(inquiry_unmark(&other, marked, &question));
-	assert_false(inquiry_unmark(&one, STR("/p?of={operation}"), &question));
-	assert_int_equal(inquiry_mark(&one, STR(""), &mem, &marked), 0);
+	assert_false(inquiry_unmark(&other, SERVICE, marked, &question));
+	assert_false(inquiry_unmark(&one, SERVICE, STR("/p?of={operation}"), &question));
+	assert_int_equal(inquiry_mark(&one, SERVICE, STR(""), &mem, &marked), 0);
 	assert_int_equal(marked.len, 0);
 	arena_fini(&mem);
 }

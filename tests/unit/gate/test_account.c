@@ -53,6 +53,26 @@ static void without_memory_there_is_no_account(void **state)
 	exchange_done(&exchange);
 }
 
+static void names_are_texts(void **state)
+{
+	static const char *const names[] = {"acme", "a b", "b\xc3\xbc", "inbox", "Inbox/paid"};
+	static const char *const none[] = {"",	    "a\tb",	"\x7f",		"\xff",
+					   "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "a\nb"};
+	char long_one[ACCOUNT_NAME_MAX + 1];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_true(account_is_a_name(str_from(names[i])));
+		assert_true(account_is_a_callers(str_from(names[i])));
+	}
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_false(account_is_a_name(str_from(none[i])));
+	memset(long_one, 'x', sizeof(long_one));
+	assert_true(account_is_a_name(str_of(long_one, ACCOUNT_NAME_MAX)));
+	assert_false(account_is_a_name(str_of(long_one, ACCOUNT_NAME_MAX + 1)));
+	assert_false(account_is_a_callers(STR("inbox/paid")));
+	assert_false(account_is_a_callers(STR("inbox/")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -60,6 +80,7 @@ int main(void)
 		cmocka_unit_test(requests_without_a_credential_share_one),
 		cmocka_unit_test(the_log_shows_no_more_than_there_is),
 		cmocka_unit_test(without_memory_there_is_no_account),
+		cmocka_unit_test(names_are_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

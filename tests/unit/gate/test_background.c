@@ -2,6 +2,7 @@
  * commits and a service that counts what it is sent: one effect, whatever fails. */
 #include "gate_test.h"
 
+#include "core/downstream_key.h"
 #include "core/inquiry.h"
 #include "gate/background.h"
 #include "store/store_mem.h"
@@ -282,10 +283,23 @@ static struct str probe_of(struct world *world, const char *path)
 	struct str marked = STR("");
 
 	if (action && action->probe.get.len)
-		assert_int_equal(inquiry_mark(&action->probe, STR("/probed?of={operation}"),
-					      &world->mem, &marked),
+		assert_int_equal(inquiry_mark(&action->probe,
+					      settings->upstreams[action->upstream].url.text,
+					      STR("/probed?of={operation}"), &world->mem, &marked),
 				 0);
 	return marked;
+}
+
+static struct str key_place(struct world *world)
+{
+	const struct rule_downstream_key rule = {.header = STR("X-Key")};
+	struct str place;
+
+	assert_int_equal(downstream_key_place(&rule,
+					      world->gate.hold->settings->upstreams[0].url.text,
+					      &world->mem, &place),
+			 0);
+	return place;
 }
 
 /* Of an action's, in `state`. `path` begins with a slash; the action is called like the rest. */
@@ -314,7 +328,7 @@ static struct store_command claim(struct world *world, const char *path, enum op
 				.body = STR("{}"),
 				.has_body = true,
 				.key_place =
-					strcmp(path, "/keyed") == 0 ? STR("header X-Key") : STR(""),
+					strcmp(path, "/keyed") == 0 ? key_place(world) : STR(""),
 			},
 	};
 

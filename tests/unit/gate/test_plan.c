@@ -24,6 +24,7 @@ static int set_up(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 
+	upstream.url.text = STR("https://a.test");
 	world->settings = (struct settings){
 		.upstreams = &upstream,
 		.upstream_count = 1,
@@ -68,7 +69,7 @@ static void give_key(struct world *world)
 		.header = STR("Idempotency-Key"),
 		.for_ms = HOUR,
 	};
-	world->request.key_place = STR("header Idempotency-Key");
+	world->request.key_place = STR("header Idempotency-Key https://a.test");
 }
 
 static void without_any_rule_it_is_a_persons(void **state)
@@ -146,6 +147,17 @@ static void of_one_that_was_never_seen_sent_no_key_is_known(void **state)
 
 	give_key(world);
 	world->operation.sent_ms = 0;
+	assert_false(plan_may_resend(&world->facts));
+}
+
+/* The upstream has another URL since it was sent: who is there now has never seen the key. */
+static void another_service_knows_no_key(void **state)
+{
+	struct world *world = *state;
+
+	give_key(world);
+	assert_true(plan_may_resend(&world->facts));
+	world->request.key_place = STR("header Idempotency-Key https://b.test");
 	assert_false(plan_may_resend(&world->facts));
 }
 
@@ -334,6 +346,7 @@ int main(void)
 		TEST(an_actions_own_timeout_counts),
 		TEST(a_key_is_forgotten_whatever_the_clock_says),
 		TEST(of_one_that_was_never_seen_sent_no_key_is_known),
+		TEST(another_service_knows_no_key),
 		TEST(without_its_request_nothing_is_sent),
 		TEST(a_natural_one_is_sent_again_when_it_is_wished),
 		TEST(an_absence_counts_once_it_is_late_enough),
