@@ -97,8 +97,13 @@ int world_open(struct world *world, const char *directory)
 	if (r != 0)
 		return r;
 	options.vault = world->vault;
-	return store_open_sqlite(directory, &options, &world->env, NULL, &world->store,
-				 &world->interrupted, world->why, sizeof(world->why));
+	r = store_open_sqlite(directory, &options, &world->env, NULL, &world->store,
+			      &world->interrupted, world->why, sizeof(world->why));
+	if (r != 0) {
+		vault_close(world->vault);
+		world->vault = NULL;
+	}
+	return r;
 }
 
 void world_close(struct world *world)

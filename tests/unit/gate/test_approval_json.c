@@ -109,6 +109,7 @@ static void nothing_is_told_of_what_cannot_be_read(void **state)
 	assert_type(written.json, "/summary", JSON_NULL);
 	assert_type(written.json, "/command", JSON_NULL);
 	assert_type(written.json, "/body_preview", JSON_NULL);
+	end(&written);
 }
 
 static void whoever_answers_is_told_all(void **state)
