@@ -209,22 +209,6 @@ void session_end(struct sessions *sessions, struct session *session)
 	free(session);
 }
 
-unsigned sessions_end_of(struct sessions *sessions, struct str credential)
-{
-	struct list *link, *after;
-	unsigned ended = 0;
-
-	list_for_each (link, after, &sessions->open) {
-		struct session *session = list_entry(link, struct session, link);
-
-		if (!str_equal(session->caller.credential, credential))
-			continue;
-		session_end(sessions, session);
-		ended++;
-	}
-	return ended;
-}
-
 /* -- links ------------------------------------------------------------------------- */
 
 void session_link_make(struct sessions *sessions, char out_link[SESSION_TEXT + 1])

@@ -97,9 +97,6 @@ bool session_is_meant(const struct session *session, struct str csrf);
 
 void session_end(struct sessions *sessions, struct session *session);
 
-/* End all that this credential has begun; how many. */
-unsigned sessions_end_of(struct sessions *sessions, struct str credential);
-
 /* A copy with its own strings in `mem`. False: there is no room. */
 bool session_caller_copy(struct arena *mem, const struct caller *from, struct caller *out_caller);
 

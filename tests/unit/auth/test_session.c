@@ -175,23 +175,6 @@ static void changes_need_the_second_text(void **state)
 	sessions_fini(&world.sessions);
 }
 
-/* Shows that a credential's sessions end together, and nobody else's. */
-static void a_credential_ends_its_sessions(void **state)
-{
-	char one[SESSION_TEXT + 1], two[SESSION_TEXT + 1], other[SESSION_TEXT + 1];
-	struct world world;
-
-	begin_world(&world);
-	(void)sign_in(&world, "key_1", one);
-	(void)sign_in(&world, "key_2", other);
-	(void)sign_in(&world, "key_1", two);
-	assert_int_equal(sessions_end_of(&world.sessions, STR("key_1")), 2);
-	assert_int_equal(find(&world, one), SESSION_NONE);
-	assert_int_equal(find(&world, two), SESSION_NONE);
-	assert_int_equal(find(&world, other), 0);
-	sessions_fini(&world.sessions);
-}
-
 /* Shows both bounds: one credential pushes out its own sessions only, and a full table is full. */
 static void sessions_are_bounded(void **state)
 {
@@ -267,7 +250,6 @@ int main(void)
 		cmocka_unit_test(sessions_end_by_themselves),
 		cmocka_unit_test(looking_prolongs_nothing),
 		cmocka_unit_test(changes_need_the_second_text),
-		cmocka_unit_test(a_credential_ends_its_sessions),
 		cmocka_unit_test(sessions_are_bounded),
 		cmocka_unit_test(links_work_once),
 		cmocka_unit_test(cookies_are_written),
