@@ -178,7 +178,7 @@ def test_cancel_comes_too_late(gate, path, token):
     # Shows that what was sent cannot be.
     id = gate.post(path, token).operation
     late = op(gate, 'cancel', id, '--why', 'oops')
-    assert late.returncode == 1 and 'queued' in late.stderr
+    assert late.returncode == 1 and 'has not been sent' in late.stderr
     assert op_json(gate, 'show', id)['state'] == 'completed'
 
 
