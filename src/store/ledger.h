@@ -78,6 +78,7 @@ enum ledger_statement {
 	SQL_BUDGET_GET,
 	SQL_BUDGET_USE,
 	SQL_BUDGET_EXPIRED,
+	SQL_BUDGET_LIST,
 	SQL_BUDGET_DELETE,
 	SQL_REQUEST_PUT,
 	SQL_REQUEST_GET,
@@ -354,9 +355,10 @@ int ledger_find_budget(struct ledger *ledger, const struct hash *hash, int64_t n
 int ledger_read_budget(struct ledger *ledger, int64_t key, struct ledger_budget *out_budget);
 /* A negative amount gives back. */
 int ledger_use_budget(struct ledger *ledger, int64_t key, int64_t amount);
-/* Does nothing where it is open already. */
+/* By the step that completes its opener. Does nothing where it is open already. */
 int ledger_open_budget(struct ledger *ledger, const struct hash *hash,
-		       const struct ledger_rule *rule, int64_t now_ms);
+		       const struct ledger_rule *rule, const struct ledger_step *step);
+int ledger_budgets(struct ledger *ledger, struct store_command *command);
 
 /* ledger_errand.c */
 int ledger_take(struct ledger *ledger, struct store_command *command);

@@ -380,7 +380,7 @@ static int follow_end(struct ledger *ledger, const struct ledger_rule *rule,
 		r = ledger_use_budget(ledger, rule->budget, -rule->spends.minor_units);
 	if (r == 0 && rule->flags & RULE_OPENS && step->next == STATE_COMPLETED &&
 	    !hash_equal(&command->opens, &none))
-		r = ledger_open_budget(ledger, &command->opens, rule, step->now_ms);
+		r = ledger_open_budget(ledger, &command->opens, rule, step);
 	return r;
 }
 

@@ -103,6 +103,8 @@ static const char *const migrations[] = {
 	"CREATE INDEX notice_due ON notice(due_ms) WHERE due_ms > 0;",
 	/* 6 */
 	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
+	/* 7 */
+	"ALTER TABLE budget ADD COLUMN opener INTEGER NOT NULL DEFAULT 0;", /* 0: unknown */
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -188,12 +190,16 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_LINE_DELETE] = "DELETE FROM line WHERE lock = ?1 AND op = ?2",
 	[SQL_LINE_LIST] = "SELECT op FROM line WHERE lock = ?1 ORDER BY op LIMIT ?2",
 	[SQL_LINE_COUNT] = "SELECT count(*) FROM line WHERE lock = ?1",
-	[SQL_BUDGET_PUT] = "INSERT INTO budget VALUES(?1, ?2, ?3, ?4, 0, ?5)",
+	[SQL_BUDGET_PUT] = "INSERT INTO budget VALUES(?1, ?2, ?3, ?4, 0, ?5, ?6)",
 	[SQL_BUDGET_GET] = "SELECT hash, currency, total, used, until_ms FROM budget WHERE op = ?1",
 	[SQL_BUDGET_USE] = "UPDATE budget SET used = used + ?2 WHERE op = ?1",
 	[SQL_BUDGET_EXPIRED] = "SELECT op, hash FROM budget INDEXED BY budget_until"
 			       " WHERE until_ms <= ?1 AND until_ms < 9223372036854775807"
 			       " ORDER BY until_ms LIMIT ?2",
+	[SQL_BUDGET_LIST] =
+		"SELECT o.op, o.account, o.random, o.action, o.reference,"
+		" b.currency, b.total, b.used, b.until_ms"
+		" FROM budget b LEFT JOIN operation o ON o.op = b.opener ORDER BY b.op DESC",
 	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
 	[SQL_REQUEST_PUT] = "INSERT OR REPLACE INTO request"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

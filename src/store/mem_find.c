@@ -1,6 +1,6 @@
 /*
  * What readers are told by the in-memory store: one operation with all that belongs to it, a page
- * of them, the locks.
+ * of them, the locks, the budgets.
  */
 #include "store/mem_internal.h"
 
@@ -206,5 +206,53 @@ int mem_locks(struct memory *memory, struct store_command *command)
 	for (int is_held = 1; is_held >= 0; is_held--)
 		for (size_t i = 0; r == 0 && i < memory->tables[TABLE_LOCKS].count; i++)
 			r = give_lock(memory, lock_at(memory, i), is_held, command);
+	return r;
+}
+
+/* `budget` as the next one listed, if it is asked for. */
+static int give_budget(const struct budget *budget, int64_t lapse_ms, struct store_command *command)
+{
+	struct str account = command->filter_account;
+	struct store_budget told = {
+		.total = budget->facts.total,
+		.used = budget->facts.used,
+		.until_ms = budget->until_ms,
+	};
+
+	if (record_is_there(budget->opener)) {
+		const struct store_operation *opener = &budget->opener->operation;
+
+		told.opener = opener->id;
+		told.account = opener->account;
+		told.action = opener->action;
+		told.reference = opener->reference;
+	}
+	memcpy(told.currency, budget->facts.currency, sizeof(told.currency));
+	if (budget->until_ms <= lapse_ms || (account.len && !str_equal(account, told.account)))
+		return 0;
+	command->has_more = command->budget_count == command->limit;
+	if (command->has_more)
+		return 0;
+	if (!take_text(command->mem, &told.account) || !take_text(command->mem, &told.action) ||
+	    !take_text(command->mem, &told.reference))
+		return FAIL_MEMORY;
+	command->budgets[command->budget_count++] = told;
+	return 0;
+}
+
+int mem_budgets(struct memory *memory, struct store_command *command)
+{
+	const struct table *table = &memory->tables[TABLE_BUDGETS];
+	int64_t lapse_ms = lapse_now(&memory->lapse, memory->env);
+	int r = 0;
+
+	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
+	command->budget_count = 0;
+	command->has_more = false;
+	command->budgets = arena_zalloc(command->mem, command->limit * sizeof(*command->budgets));
+	if (!command->budgets)
+		return FAIL_MEMORY;
+	for (size_t i = table->count; r == 0 && !command->has_more && i-- > 0;)
+		r = give_budget(table->rows[i], lapse_ms, command);
 	return r;
 }

@@ -46,6 +46,7 @@ struct budget {
 	struct hash hash;
 	struct budget_facts facts;
 	int64_t until_ms;
+	const struct record *opener;
 };
 
 struct document {
@@ -208,5 +209,6 @@ bool mem_has_errand(const struct memory *memory, const struct store_command *com
 int mem_find(struct memory *memory, struct store_command *command);
 int mem_list(struct memory *memory, struct store_command *command);
 int mem_locks(struct memory *memory, struct store_command *command);
+int mem_budgets(struct memory *memory, struct store_command *command);
 
 #endif

@@ -223,6 +223,7 @@ int budget_open(struct memory *memory, const struct record *record, const struct
 	       sizeof(budget->facts.currency));
 	budget->facts.total = record->rules.opens.minor_units;
 	budget->until_ms = time_add(now_ms, record->rules.budget_ms);
+	budget->opener = record;
 	return 0;
 }
 

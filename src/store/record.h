@@ -115,6 +115,16 @@ struct store_lock {
 	size_t waiting;		      /* all of them */
 };
 
+/* What was opened, and what is spent of it by those that have not failed. */
+struct store_budget {
+	struct operation_id opener; /* zero: not known, or forgotten; then the texts are empty */
+	struct str account, action;
+	struct str reference; /* what the service calls the opener's effect; or empty */
+	char currency[4];
+	int64_t total, used; /* minor units */
+	int64_t until_ms;
+};
+
 /* What the rules have to do with one operation, for whoever reads about it. */
 struct store_rule_view {
 	bool has_unique, has_lock, has_budget, opens_budget;

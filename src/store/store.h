@@ -109,6 +109,8 @@ enum store_kind {
 			   it learned just now */
 	STORE_RELEASE,	/* take the lock away from an operation by force */
 	STORE_LOCKS,	/* locks that are held or waited for */
+	STORE_BUDGETS,	/* budgets that are open, newest first; of one account only those whose
+			   opener is still known */
 	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
 			   and whoever retried it */
 	STORE_LIST,	/* a page, newest first */
@@ -261,6 +263,8 @@ struct store_command {
 
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
 	size_t lock_count;
+	struct store_budget *budgets; /* out, budgets: `budget_count`, `limit` at most */
+	size_t budget_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
 	struct operation_id *retries; /* out, find: operations that name this one as retry_of */
 	size_t retry_count;	      /* STORE_WAITERS_LISTED at most */
@@ -304,8 +308,8 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more; /* list: older ones may match. locks: there are, or may be, others. purge:
-			  more have expired */
+	bool has_more; /* list: older ones may match. locks, budgets: there are, or may be, others.
+			  purge: more have expired */
 	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
 					    filter that matches little may hold none and go on */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */

@@ -107,6 +107,9 @@ static bool memory_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		command->result = mem_locks(memory, command);
 		break;
+	case STORE_BUDGETS:
+		command->result = mem_budgets(memory, command);
+		break;
 	case STORE_APPROVALS:
 		command->result = mem_approvals(memory, command);
 		break;

@@ -411,6 +411,9 @@ static bool engine_look(struct engine *engine, struct store_command *command)
 	case STORE_LOCKS:
 		r = is_usable(ledger) ? ledger_locks(ledger, command) : FAIL_STORE;
 		break;
+	case STORE_BUDGETS:
+		r = is_usable(ledger) ? ledger_budgets(ledger, command) : FAIL_STORE;
+		break;
 	case STORE_APPROVALS:
 		r = is_usable(ledger) ? ledger_approvals(ledger, command) : FAIL_STORE;
 		break;
