@@ -162,6 +162,8 @@ void api_release(struct api_call *call);
 
 void api_list_locks(struct api_call *call);
 
+void api_list_budgets(struct api_call *call);
+
 void api_list_approvals(struct api_call *call);
 void api_show_approval(struct api_call *call);
 void api_approve(struct api_call *call);

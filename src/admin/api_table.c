@@ -144,6 +144,13 @@ static const struct api_endpoint endpoints[] = {
 	},
 	{
 		.method = "GET",
+		.path = "/api/budgets",
+		.power = POWER_LOOK,
+		.handler = api_list_budgets,
+		.summary = "budgets that are open, newest first",
+	},
+	{
+		.method = "GET",
 		.path = "/api/approvals",
 		.power = POWER_LOOK,
 		.handler = api_list_approvals,

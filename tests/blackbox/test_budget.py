@@ -1,4 +1,5 @@
 """budget: what is spent never exceeds what was opened, under any concurrency and over crashes."""
+import datetime
 import random
 import threading
 
@@ -17,6 +18,7 @@ def actions():
     return {
         'payments.create': {'route': 'POST /v1/payments/{book}', 'fields': money(),
                             'opens_budget': {'id': 'response/id', 'amount': 'amount'},
+                            'response': {'reference': '/id'},
                             'failed_when': [{'at': '/status', 'is': 'failed'}]},
         'refunds.create': {'route': 'POST /v1/refunds/{book}',
                            'fields': {'payment_id': needed(), **money()}, 'budget': BUDGET},
@@ -260,6 +262,58 @@ def test_the_status_says_what_is_left(shop, gate):
     budget = gate.operation(last.operation, shop.account)['rules']['budget']
     assert (budget['total'], budget['used'], budget['left'], budget['spends']) == (10000, 3000, 7000, 500)
     assert budget['currency'] == 'EUR'
+
+
+def listed(gate, ids):
+    """What /api/budgets tells of those that these operations opened."""
+    response = gate.operator('/api/budgets')
+    assert response.status == 200, response
+    return [each for each in response.json()['budgets'] if each['opener'] and each['opener']['id'] in ids]
+
+
+def test_an_operator_sees_budgets(shop, gate, upstream):
+    # Shows that budgets are listed, newest first, with what was opened, is used and is left, while an
+    # unknown refund counts and a failed one does not.
+    openers = {name: shop.pay(amount) for name, amount in (('first', 500), ('last', 10000))}
+    shop.refund(1, 2500)
+    upstream.plan(shop.refunds, answer(422, works=False), drop(works=False))
+    assert shop.refund(2, 1000).state == 'failed'
+    assert shop.refund(3, 499).state == 'unknown'
+    ids = {each['id'] for each in operations(gate, shop.account) if each['action'] == 'payments.create'}
+    last, first = listed(gate, ids)
+    assert (last['opened'], last['used'], last['left'], last['currency']) == (10000, 2999, 7001, 'EUR')
+    assert last['text'] == {'opened': '100.00', 'used': '29.99', 'left': '70.01'}
+    assert (first['opened'], first['used'], first['left']) == (500, 0, 500)
+    assert last['until'] is None
+    for budget, name in ((last, 'last'), (first, 'first')):
+        assert (budget['opener']['action'], budget['opener']['reference']) == ('payments.create', openers[name])
+
+
+def test_a_budget_says_when_it_ends(start_gate, upstream, account, token, number):
+    # Shows that the end of one that is not for good is told: so long after its opener succeeded.
+    declared = actions()
+    declared['payments.create']['opens_budget']['for'] = '400d'
+    gate = start_gate(upstream, ruled(upstream, declared))
+    Shop(gate, upstream, account, token, number).pay()
+    [opener] = operations(gate, account)
+    [budget] = listed(gate, {opener['id']})
+    begun, ends = (datetime.datetime.fromisoformat(text.replace('Z', '+00:00'))
+                   for text in (opener['updated'], budget['until']))
+    assert ends - begun == datetime.timedelta(days=400)
+
+
+def test_people_see_the_budgets_of_their_account(start_gate, upstream, account, token, number):
+    # Shows that an operator of one account sees its budgets and no others, and one of all accounts both.
+    gate = start_gate(upstream, ruled(upstream, actions(), accounts={'from': 'key'}))
+    agents = {name: gate.key(name, 'bot')['key'] for name in ('acme', 'globex')}
+    for name, key in agents.items():
+        Shop(gate, upstream, 'Bearer ' + key, f'{token}-{name}', number).pay()
+    people = {name: gate.key(name, 'ann', 'operator')['key'] for name in agents}
+    ids = {each['id'] for each in gate.operator('/api/operations').json()['operations']}
+    assert [each['opener']['account'] for each in listed(gate, ids)] == ['globex', 'acme']
+    for name, key in people.items():
+        seen = gate.admin('/api/budgets', headers=[('Authorization', 'Bearer ' + key)]).json()
+        assert [each['opener']['account'] for each in seen['budgets']] == [name] and seen['more'] is False
 
 
 def test_it_outlives_a_crash(start_gate, upstream, account, token, number):
