@@ -1,5 +1,5 @@
 /*
- * How the gate is doing: an overview, locks and the queue, the audit log.
+ * How the gate is doing: an overview, locks, budgets and the queue, the audit log.
  */
 import {h, replace, said, who, when, moment, state, badge, count, facts, emptyPlace, operationLink, field, stateName} from './dom.js';
 import {get, query} from './api.js';
@@ -52,7 +52,7 @@ export const overview = {
 	},
 };
 
-/* -- locks, queue ----------------------------------------------------------------------- */
+/* -- locks, budgets, queue -------------------------------------------------------------- */
 
 function lockRow(lock) {
 	return h('tr', null, h('td', null, h('code', null, said(lock.name))), h('td', null, who(lock.account)),
@@ -67,20 +67,38 @@ function lockTable(list) {
 		h('tbody', null, list.map(lockRow))));
 }
 
+function budgetRow(budget) {
+	const {opener, text, currency} = budget;
+
+	return h('tr', null, h('td', null, opener ? [operationLink(opener.id), h('div', {class: 'quiet'}, said(opener.action))] : h('span', {class: 'quiet'}, 'not known any more')),
+		h('td', null, said(opener?.reference)), h('td', null, opener ? who(opener.account) : ''),
+		[text.opened, text.used, text.left].map((amount) => h('td', null, `${amount} ${currency}`)),
+		h('td', null, budget.until ? when(budget.until) : 'for good'));
+}
+
+function budgetTable(list) {
+	return h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Budgets'}, h('table', {class: 'list'},
+		h('thead', null, h('tr', null, ['Opened by', 'Reference', 'Account', 'Opened', 'Used', 'Left', 'Ends'].map((name) => h('th', {scope: 'col'}, name)))),
+		h('tbody', null, list.map(budgetRow))));
+}
+
 export const locks = {
-	title: 'Locks and queue',
+	title: 'Locks and budgets',
 	show(root) {
 		const alert = h('p', {class: 'alert', role: 'alert'});
-		const held = h('div'), queue = h('div');
+		const held = h('div'), budgets = h('div'), queue = h('div');
+		const section = (id, title, body) => h('section', {'aria-labelledby': id}, h('h2', {id}, title), body);
+		const others = (found) => found.more ? h('p', {class: 'quiet'}, 'There are more than are shown.') : null;
 
-		replace(root, h('h1', null, 'Locks and queue'), alert, h('section', {'aria-labelledby': 'locks-title'}, h('h2', {id: 'locks-title'}, 'Locks'), held),
-			h('section', {'aria-labelledby': 'queue-title'}, h('h2', {id: 'queue-title'}, 'Queue'), queue));
+		replace(root, h('h1', null, 'Locks, budgets and queue'), alert, section('locks-title', 'Locks', held),
+			section('budgets-title', 'Budgets', budgets), section('queue-title', 'Queue', queue));
 
 		async function refresh() {
 			try {
-				const [found, queued] = await Promise.all([get('/api/locks', true), get('/api/operations?state=queued&limit=50', true)]);
-				replace(held, found.locks.length ? lockTable(found.locks) : emptyPlace('No lock is held', 'Nobody waits for one either.'),
-					found.more ? h('p', {class: 'quiet'}, 'There are more than are shown.') : null);
+				const [found, opened, queued] = await Promise.all([get('/api/locks', true), get('/api/budgets', true),
+					get('/api/operations?state=queued&limit=50', true)]);
+				replace(held, found.locks.length ? lockTable(found.locks) : emptyPlace('No lock is held', 'Nobody waits for one either.'), others(found));
+				replace(budgets, opened.budgets.length ? budgetTable(opened.budgets) : emptyPlace('No budget is open', 'What an action declares with opens_budget appears here.'), others(opened));
 				replace(queue, queued.operations.length ? operationTable(queued.operations, 'Queue') : emptyPlace('The queue is empty', 'Everything has been sent.'));
 				alert.textContent = '';
 			} catch (problem) {

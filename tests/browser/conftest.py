@@ -11,7 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'blackbox'))
 
 from harness.gate import BINARY, Gate       # noqa: E402
-from harness.rules import needed, ruled, text   # noqa: E402
+from harness.rules import money, needed, ruled, text   # noqa: E402
 from harness.upstream import Upstream       # noqa: E402
 
 from page import Page, start_browser        # noqa: E402
@@ -26,6 +26,8 @@ ACTIONS = {
     'flags.set': {
         'route': 'POST /v1/flags', 'fields': {'flag': needed(), 'value': needed()}, 'summary': 'Set {flag} to {value}',
         'approval': {'when': 'always', 'expires': '2s', 'reversible': True, 'consequence': 'Everybody sees the change at once.'}},
+    'payments.create': {'route': 'POST /v1/payments', 'fields': money(),
+                        'opens_budget': {'id': 'response/id', 'amount': 'amount'}, 'response': {'reference': '/id'}},
     'tickets.create': {'route': 'POST /v1/tickets', 'fields': {'title': needed()}},
 }
 

@@ -2,7 +2,7 @@
 import pytest
 
 from harness.people import new_key
-from harness.rules import eventually
+from harness.rules import eventually, said
 from harness.upstream import drop
 
 AGENT = 'Bearer the-agent-of-these-tests'
@@ -199,6 +199,21 @@ def test_revoked_key_ends_its_session(page, gate):
     page.wait_text('Nothing waits for you')
     assert gate.operator(f'/api/keys/{id}/revoke', 'POST', {'why': 'the test'}).status == 200
     page.wait_text('Your session is over')
+
+
+def test_budgets(page, gate, upstream):
+    # Shows that a budget that is opened comes up by itself, in its currency, and leads to its opener.
+    page.use_link()
+    page.open('locks')
+    page.wait_text('No budget is open')
+    upstream.plan('/v1/payments', said({'id': 'pay_9'}, 201))
+    id = gate.post('/v1/payments', 'budget-1', account=AGENT, json={'amount': 3150, 'currency': 'EUR'}).operation
+    page.wait_text('pay_9')
+    shown = page.wait(lambda: page.all('[aria-label="Budgets"]')[0].text, 'the table')
+    assert '31.50 EUR' in shown and '0.00 EUR' in shown and 'payments.create' in shown, shown
+    page.shot('budgets')
+    link = page.wait(lambda: page.all(f'[aria-label="Budgets"] a[title="{id}"]')[0].get_attribute('href'), 'the link')
+    assert link.endswith('#/operations/' + id)
 
 
 @pytest.mark.parametrize('where', ['approvals', 'overview', 'operations', 'unknown', 'locks', 'audit'])
