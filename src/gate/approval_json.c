@@ -27,21 +27,6 @@ struct telling {
 	struct arena *mem;
 };
 
-static void member(struct json_writer *json, const char *name, struct str value)
-{
-	json_name(json, name);
-	if (value.len)
-		json_string(json, value);
-	else
-		json_null(json);
-}
-
-static void member_time(struct json_writer *json, const char *name, int64_t wall_ms)
-{
-	json_name(json, name);
-	json_time(json, wall_ms);
-}
-
 static void member_id(struct json_writer *json, const char *name, const struct operation_id *id)
 {
 	char text[OPERATION_ID_TEXT + 1];
@@ -132,7 +117,7 @@ static void write_answer(struct json_writer *json, const struct json_value *answ
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		member_value(json, names[i], json_member(answer, str_from(names[i])), mem);
 	if (at && at->type == JSON_NUMBER && json_number_to_i64(&at->number, &at_ms))
-		member_time(json, "at", at_ms);
+		json_put_time(json, "at", at_ms);
 	json_close_object(json);
 }
 
@@ -154,7 +139,7 @@ static void write_standing(struct json_writer *json, const struct store_approval
 	json_integer(json, approval->needed);
 	json_name(json, "given");
 	json_integer(json, approval->given);
-	member_time(json, "expires_at", approval->expires_ms);
+	json_put_time(json, "expires_at", approval->expires_ms);
 }
 
 /* -- in short ---------------------------------------------------------------------- */
@@ -173,11 +158,11 @@ void approval_member_json(struct json_writer *json, const struct store_approval 
 	json_name(json, "state");
 	json_text(json, approval_stand_name(approval->stand));
 	write_standing(json, approval);
-	member_time(json, "asked_at", approval->asked_ms);
+	json_put_time(json, "asked_at", approval->asked_ms);
 	member_value(json, "summary", approval_part(shown, "summary"), mem);
 	if (!is_for_caller) {
-		member(json, "asked_by", approval->asked_by);
-		member(json, "asked_agent", approval->asked_agent);
+		json_put_text(json, "asked_by", approval->asked_by);
+		json_put_text(json, "asked_agent", approval->asked_agent);
 		write_answers(json, approval, mem);
 	}
 	json_close_object(json);
@@ -200,9 +185,9 @@ static void write_destination(struct json_writer *json, const struct telling *te
 				   STR_ARG(target));
 	json_name(json, "destination");
 	json_open_object(json);
-	member(json, "upstream", operation->upstream);
-	member(json, "method", operation->method);
-	member(json, "url", url);
+	json_put_text(json, "upstream", operation->upstream);
+	json_put_text(json, "method", operation->method);
+	json_put_text(json, "url", url);
 	json_close_object(json);
 }
 
@@ -241,10 +226,10 @@ static void write_asker(struct json_writer *json, const struct telling *telling)
 {
 	json_name(json, "asked");
 	json_open_object(json);
-	member(json, "by", telling->approval->asked_by);
-	member(json, "agent", telling->approval->asked_agent);
-	member(json, "account", telling->operation->account);
-	member_time(json, "at", telling->approval->asked_ms);
+	json_put_text(json, "by", telling->approval->asked_by);
+	json_put_text(json, "agent", telling->approval->asked_agent);
+	json_put_text(json, "account", telling->operation->account);
+	json_put_time(json, "at", telling->approval->asked_ms);
 	json_close_object(json);
 }
 
@@ -262,7 +247,7 @@ static void write_body(struct json_writer *json, struct telling *telling)
 	const struct store_approval *approval = telling->approval;
 
 	telling->shown = read_kept(json, approval->shown, telling->mem);
-	member(json, "action", telling->operation->action);
+	json_put_text(json, "action", telling->operation->action);
 	json_name(json, "state");
 	json_text(json, approval_stand_name(approval->stand));
 	write_destination(json, telling);
@@ -290,7 +275,7 @@ static void write_previous(struct json_writer *json, const struct telling *telli
 	}
 	json_open_object(json);
 	member_id(json, "operation", &find->previous);
-	member_time(json, "at", find->previous_ms);
+	json_put_time(json, "at", find->previous_ms);
 	member_value(json, "command", approval_part(then, "command"), telling->mem);
 	json_close_object(json);
 	json_name(json, "changed");

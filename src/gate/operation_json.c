@@ -17,21 +17,6 @@ struct telling {
 	bool is_for_caller;
 };
 
-static void member(struct json_writer *json, const char *name, struct str value)
-{
-	json_name(json, name);
-	if (value.len)
-		json_string(json, value);
-	else
-		json_null(json);
-}
-
-static void member_time(struct json_writer *json, const char *name, int64_t wall_ms)
-{
-	json_name(json, name);
-	json_time(json, wall_ms);
-}
-
 static void member_hash(struct json_writer *json, const char *name, const struct hash *hash)
 {
 	char text[2 * HASH_SIZE];
@@ -70,23 +55,23 @@ static void write_attempt(struct json_writer *json, const struct store_attempt *
 			  bool is_for_caller)
 {
 	json_open_object(json);
-	member_time(json, "at", attempt->at_ms);
+	json_put_time(json, "at", attempt->at_ms);
 	json_name(json, "outcome");
 	json_text(json, outcome_name(shown_outcome(attempt)));
 	json_name(json, "by");
 	json_text(json, store_actor_name(attempt->by));
-	member(json, "agent", attempt->agent);
+	json_put_text(json, "agent", attempt->agent);
 	if (!is_for_caller)
-		member(json, "credential", attempt->credential);
-	member(json, "task", attempt->task);
-	member(json, "step", attempt->step);
-	member(json, "request_id", attempt->request_id);
+		json_put_text(json, "credential", attempt->credential);
+	json_put_text(json, "task", attempt->task);
+	json_put_text(json, "step", attempt->step);
+	json_put_text(json, "request_id", attempt->request_id);
 	json_name(json, "delivered");
 	if (attempt->delivered < 0)
 		json_null(json);
 	else
 		json_boolean(json, attempt->delivered > 0);
-	member(json, "note", attempt->note);
+	json_put_text(json, "note", attempt->note);
 	json_close_object(json);
 }
 
@@ -158,14 +143,14 @@ static void write_identity(struct json_writer *json, const struct store_operatio
 	json_name(json, "id");
 	json_text(json, id);
 	if (!is_for_caller)
-		member(json, "account", operation->account);
-	member(json, "token", operation->token);
-	member(json, "action", operation->action);
-	member(json, "method", operation->method);
-	member(json, "path", operation->path);
-	member(json, "upstream", operation->upstream);
+		json_put_text(json, "account", operation->account);
+	json_put_text(json, "token", operation->token);
+	json_put_text(json, "action", operation->action);
+	json_put_text(json, "method", operation->method);
+	json_put_text(json, "path", operation->path);
+	json_put_text(json, "upstream", operation->upstream);
 	member_hash(json, "fingerprint", &operation->fingerprint);
-	member(json, "retry_of", operation->retry_of);
+	json_put_text(json, "retry_of", operation->retry_of);
 }
 
 static void write_state(struct json_writer *json, const struct store_operation *operation)
@@ -174,9 +159,9 @@ static void write_state(struct json_writer *json, const struct store_operation *
 	json_text(json, operation_state_name(operation->state));
 	json_name(json, "epoch");
 	json_integer(json, operation->epoch);
-	member_time(json, "created", operation->created_ms);
-	member_time(json, "updated", operation->updated_ms);
-	member_time(json, "expires", operation->expires_ms);
+	json_put_time(json, "created", operation->created_ms);
+	json_put_time(json, "updated", operation->updated_ms);
+	json_put_time(json, "expires", operation->expires_ms);
 	json_name(json, "dispatched");
 	json_boolean(json, operation->is_dispatched);
 	json_name(json, "tries");
@@ -186,10 +171,10 @@ static void write_state(struct json_writer *json, const struct store_operation *
 		json_time(json, operation->due_ms);
 	else
 		json_null(json);
-	member(json, "reference", operation->reference);
-	member(json, "resource", operation->resource);
-	member(json, "reason", operation->reason);
-	member(json, "decided_by", operation->decided_by);
+	json_put_text(json, "reference", operation->reference);
+	json_put_text(json, "resource", operation->resource);
+	json_put_text(json, "reason", operation->reason);
+	json_put_text(json, "decided_by", operation->decided_by);
 	json_name(json, "attempt_count");
 	json_integer(json, operation->attempts);
 }
@@ -201,7 +186,7 @@ static void write_lock(struct json_writer *json, const struct store_rule_view *v
 
 	json_name(json, "lock");
 	json_open_object(json);
-	member(json, "name", view->lock_name);
+	json_put_text(json, "name", view->lock_name);
 	json_name(json, "holds");
 	json_boolean(json, view->holds_lock);
 	json_name(json, "waits");
@@ -247,7 +232,7 @@ static void write_rules(struct json_writer *json, const struct store_rule_view *
 	if (view->has_unique) {
 		json_name(json, "unique");
 		json_open_object(json);
-		member_time(json, "until", view->unique_until_ms);
+		json_put_time(json, "until", view->unique_until_ms);
 		json_close_object(json);
 	}
 	if (view->has_lock)

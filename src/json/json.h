@@ -155,6 +155,10 @@ void json_null(struct json_writer *writer);
 void json_time(struct json_writer *writer, int64_t wall_ms); /* RFC 3339 */
 void json_raw(struct json_writer *writer, struct str json);  /* one whole value, as it is */
 
+/* A member with its value: a text, null where it is empty; a time. */
+void json_put_text(struct json_writer *writer, const char *name, struct str text);
+void json_put_time(struct json_writer *writer, const char *name, int64_t wall_ms);
+
 /* Is it UTF-8 from end to end? What goes through json_string() unchanged is. */
 bool json_is_utf8(struct str text);
 

@@ -159,3 +159,18 @@ static int put_special(struct buf *out, unsigned char byte)
 	snprintf(escape, sizeof(escape), "\\u%04x", byte);
 	return buf_append(out, escape, 6);
 }
+
+void json_put_text(struct json_writer *writer, const char *name, struct str text)
+{
+	json_name(writer, name);
+	if (text.len)
+		json_string(writer, text);
+	else
+		json_null(writer);
+}
+
+void json_put_time(struct json_writer *writer, const char *name, int64_t wall_ms)
+{
+	json_name(writer, name);
+	json_time(writer, wall_ms);
+}
