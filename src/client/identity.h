@@ -31,20 +31,18 @@ struct step {
 
 /*
  * Bring what somebody wrote into its one spelling. Task and step: both or none, 1 to STEP_NAME_MAX
- * bytes of UTF-8 without control characters. Without them a token (core/token.h; quotes around it are
- * taken off) is needed; with them there is none. The method is upper-cased. Everything lives in `mem` or
- * is `wish`'s own.
- *   0                 *out_step
- *   IDENTITY_REFUSED  *out_why, a constant sentence, says what is wrong and how to mend it
- *   FAIL_MEMORY
+ * bytes of UTF-8 without control characters. Without them a token (core/token.h; quotes around it
+ * are taken off) is needed; with them there is none. The method is upper-cased. Everything lives in
+ * `mem` or is `wish`'s own. 0                 *out_step IDENTITY_REFUSED  *out_why, a constant
+ * sentence, says what is wrong and how to mend it FAIL_MEMORY
  */
 int step_read(const struct step *wish, struct arena *mem, struct step *out_step,
 	      const char **out_why);
 
 /*
  * A URL in its one spelling: scheme and host in lower case, the scheme's own port left out, "/"
- * for an empty path, no fragment, the query as it is. Refused: other schemes than http and https, a user's
- * name in it, blanks, controls and bytes over 126, more than STEP_URL_MAX bytes.
+ * for an empty path, no fragment, the query as it is. Refused: other schemes than http and https, a
+ * user's name in it, blanks, controls and bytes over 126, more than STEP_URL_MAX bytes.
  */
 int url_spell(struct str url, struct arena *mem, struct str *out_url, const char **out_why);
 

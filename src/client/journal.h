@@ -34,10 +34,10 @@ enum {
 };
 
 enum {
-	JOURNAL_BUSY_MS = 10000,	 /* how long a locked file is waited for */
-	JOURNAL_EVENTS_MAX = 200,	 /* events kept of one entry, the newest */
-	JOURNAL_BODY_MAX = 1024 * 1024,	 /* bytes of an answer's body in the file itself */
-	JOURNAL_NOTE_MAX = 500,		 /* bytes of an event's note; the rest is cut */
+	JOURNAL_BUSY_MS = 10000,	/* how long a locked file is waited for */
+	JOURNAL_EVENTS_MAX = 200,	/* events kept of one entry, the newest */
+	JOURNAL_BODY_MAX = 1024 * 1024, /* bytes of an answer's body in the file itself */
+	JOURNAL_NOTE_MAX = 500,		/* bytes of an event's note; the rest is cut */
 };
 
 enum entry_state {
@@ -58,7 +58,7 @@ struct journal_error {
 
 /* An answer that is final. */
 struct kept_answer {
-	int64_t status; /* 0: there is none */
+	int64_t status;	    /* 0: there is none */
 	struct str headers; /* "Name: value\n" lines */
 	struct str body;
 	bool has_body;
@@ -95,8 +95,8 @@ struct journal;
 
 /*
  * The path that is meant where none is given: $COUNTERFOIL_JOURNAL, else
- * $XDG_STATE_HOME/counterfoil/journal.db, else ~/.local/state/counterfoil/journal.db. {NULL, 0}: no memory,
- * or there is no home; then *err says so.
+ * $XDG_STATE_HOME/counterfoil/journal.db, else ~/.local/state/counterfoil/journal.db. {NULL, 0}: no
+ * memory, or there is no home; then *err says so.
  */
 struct str journal_place(struct arena *mem, struct journal_error *err);
 
@@ -153,8 +153,8 @@ struct journal_settlement {
 	struct str outcome, operation, advice, reason;
 	int64_t after_s;
 	struct kept_answer answer; /* with ENTRY_DONE and ENTRY_FAILED */
-	const char *what;	   /* of the event: "answered", "asked", "lost", "not_sent", "refused" */
-	struct str note;	   /* of the event */
+	const char *what; /* of the event: "answered", "asked", "lost", "not_sent", "refused" */
+	struct str note;  /* of the event */
 };
 
 /* 0, committed; JOURNAL_NONE: it is not ours; FAIL_STORE. */
@@ -169,7 +169,8 @@ struct journal_filter {
 	size_t limit; /* at most so many */
 };
 
-/* The newest first, without answers' bodies. 0 with *out_entries in `mem`; FAIL_STORE, FAIL_MEMORY. */
+/* The newest first, without answers' bodies. 0 with *out_entries in `mem`; FAIL_STORE, FAIL_MEMORY.
+ */
 int journal_list(struct journal *journal, const struct journal_filter *filter, struct arena *mem,
 		 struct journal_entry **out_entries, size_t *out_count, struct journal_error *err);
 
@@ -183,8 +184,8 @@ int journal_show(struct journal *journal, struct str token, struct arena *mem,
  *   0                gone
  *   JOURNAL_NONE     there is none
  *   JOURNAL_BUSY     somebody who is alive is at it: also with `is_forced`
- *   JOURNAL_REFUSED  it is open, and `is_forced` is not set: who forgets it can make it happen twice
- *   FAIL_STORE
+ *   JOURNAL_REFUSED  it is open, and `is_forced` is not set: who forgets it can make it happen
+ * twice FAIL_STORE
  */
 int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct journal_error *err);
 

@@ -25,8 +25,8 @@ struct payload {
 };
 
 /*
- * The payload of `body` under `token`. `content_type` is the header's value, empty for none. What is
- * kept lives in `mem`, which must have room for 64 bytes for each of the body's. 0, FAIL_MEMORY.
+ * The payload of `body` under `token`. `content_type` is the header's value, empty for none. What
+ * is kept lives in `mem`, which must have room for 64 bytes for each of the body's. 0, FAIL_MEMORY.
  */
 int payload_of(struct str content_type, struct str body, struct str token, struct arena *mem,
 	       struct payload *out_payload);
@@ -37,7 +37,8 @@ int payload_of(struct str content_type, struct str body, struct str token, struc
  */
 struct str payload_difference(struct str before, struct str after, struct arena *mem);
 
-/* The mark of a credential (the value of Authorization): enough to notice that it is another one. */
+/* The mark of a credential (the value of Authorization): enough to notice that it is another one.
+ */
 void credential_mark(struct str token, struct str authorization, char out[CREDENTIAL_MARK + 1]);
 
 #endif
