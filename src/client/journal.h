@@ -115,7 +115,7 @@ const char *journal_path(const struct journal *journal);
  * The current entry of a step in its one spelling (step_read()); made where there is none.
  * `is_new`: a deliberate new action takes the place of the one that is there.
  *   0                committed: *out_entry
- *   JOURNAL_REFUSED  `is_new` for a token given by hand
+ *   JOURNAL_REFUSED  `is_new` for a token given by hand, which stands for one action only
  *   JOURNAL_BUSY     `is_new`, and somebody who is alive is at the one that is there
  *   FAIL_STORE, FAIL_MEMORY
  */
@@ -144,7 +144,10 @@ int journal_claim(struct journal *journal, int64_t id, const struct payload *pay
 int journal_send_again(struct journal *journal, int64_t id, const char *mark, const char *note,
 		       struct journal_error *err);
 
-/* What was learnt. Texts are borrowed; an empty one leaves what is there. */
+/*
+ * What was learnt. Texts are borrowed. An empty outcome or operation leaves what is there; advice
+ * and reason are of the last word only.
+ */
 struct journal_settlement {
 	enum entry_state state;
 	bool is_still_ours; /* we go on; else the entry has no owner any more */
@@ -180,7 +183,7 @@ int journal_show(struct journal *journal, struct str token, struct arena *mem,
 		 size_t *out_count, struct journal_error *err);
 
 /*
- * Forget an entry and its answer, also a file of it beside the journal.
+ * Forget an entry and its answer; a file that has the body stays where it is.
  *   0                gone
  *   JOURNAL_NONE     there is none
  *   JOURNAL_BUSY     somebody who is alive is at it: also with `is_forced`
