@@ -108,8 +108,9 @@ int journal_open(const char *path, const struct env *env, struct journal **out,
 		 struct journal_error *err);
 void journal_close(struct journal *journal); /* NULL is fine */
 
-/* Where it is. */
+/* Where it is, and the clock it goes by. */
 const char *journal_path(const struct journal *journal);
+const struct env *journal_env(const struct journal *journal);
 
 /*
  * The current entry of a step in its one spelling (step_read()); made where there is none.

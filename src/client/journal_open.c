@@ -132,6 +132,11 @@ const char *journal_path(const struct journal *journal)
 	return journal->path;
 }
 
+const struct env *journal_env(const struct journal *journal)
+{
+	return journal->env;
+}
+
 static int make_folders(const char *path, struct journal_error *err)
 {
 	char *folder = strdup(path);
