@@ -98,6 +98,27 @@ static int no_such_option(const struct command *command, const char *word, size_
 	return EXIT_USAGE;
 }
 
+static int keep_value(struct command_call *call, size_t option, const char *value)
+{
+	if (call->value_count == COMMAND_VALUES_MAX)
+		return command_misused(call->command, "%s is given too often",
+				       call->command->options[option].name);
+	call->values[call->value_count].option = option;
+	call->values[call->value_count++].value = value;
+	return 0;
+}
+
+const char *command_next_value(const struct command_call *call, size_t option, size_t *at)
+{
+	while (*at < call->value_count) {
+		size_t index = (*at)++;
+
+		if (call->values[index].option == option)
+			return call->values[index].value;
+	}
+	return NULL;
+}
+
 /*
  * One option at words[*at]; *at is left on its last word. 0, or the exit status after a
  * message.
@@ -115,7 +136,7 @@ static int read_option(struct command_call *call, int count, char *const *words,
 		i++;
 	if (i == command->option_count)
 		return no_such_option(command, word, name_len);
-	if (call->options[i])
+	if (call->options[i] && !command->options[i].is_list)
 		return command_misused(command, "%s is given twice", command->options[i].name);
 	if (!command->options[i].value) {
 		if (value)
@@ -130,7 +151,7 @@ static int read_option(struct command_call *call, int count, char *const *words,
 		return command_misused(command, "%s needs a value: %s %s", command->options[i].name,
 				       command->options[i].name, command->options[i].value);
 	call->options[i] = value;
-	return 0;
+	return command->options[i].is_list ? keep_value(call, i, value) : 0;
 }
 
 static int read_operand(struct command_call *call, const char *word)
@@ -203,7 +224,7 @@ int command_run(const struct command *command, int count, char *const *words)
 	struct command_call call = {.command = command};
 	int r;
 
-	if (command->commands)
+	if (command->commands && !(command->run && !(count && find_own(command, words[0]))))
 		return run_group(command, count, words);
 	if (asks_for_help(count, words)) {
 		command_help(command, stdout);

@@ -11,6 +11,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -23,7 +24,8 @@ enum {
 
 enum {
 	COMMAND_OPTIONS_MAX = 16,
-	COMMAND_OPERANDS_MAX = 4,
+	COMMAND_OPERANDS_MAX = 16,
+	COMMAND_VALUES_MAX = 64,    /* of options that may be given again */
 	COMMAND_MESSAGE_MAX = 2048, /* bytes of one message; the rest is cut */
 };
 
@@ -31,6 +33,7 @@ struct command_option {
 	const char *name;  /* "--listen" */
 	const char *value; /* what follows it: "ADDRESS"; NULL: a switch */
 	const char *help;  /* a line or more, without a last newline */
+	bool is_list;	   /* it may be given again: command_next_value() has them all */
 };
 
 struct command;
@@ -42,7 +45,15 @@ struct command_call {
 						     switch; NULL: not given */
 	const char *operands[COMMAND_OPERANDS_MAX];
 	size_t operand_count;
+	struct {
+		size_t option; /* its index */
+		const char *value;
+	} values[COMMAND_VALUES_MAX]; /* of the lists, in the order given */
+	size_t value_count;
 };
+
+/* The next value of a list, from *at (0 at first) on; NULL past the last. */
+const char *command_next_value(const struct command_call *call, size_t option, size_t *at);
 
 struct command {
 	const char *name;    /* all its words: "op list" */
@@ -53,7 +64,8 @@ struct command {
 	size_t option_count;
 	size_t operands_min, operands_max;
 	const struct command *const *commands; /* its own commands, NULL at the end; or NULL */
-	int (*run)(const struct command_call *call); /* returns the exit status */
+	int (*run)(const struct command_call *call); /* returns the exit status; beside commands:
+							what is none of them is an operand */
 };
 
 /* Understand `words` (those after the command's own) and run it. Returns the exit status. */
@@ -82,6 +94,7 @@ extern const struct command command_sandbox;
 extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
+extern const struct command command_drill;
 extern const struct command command_config;
 extern const struct command command_key;
 extern const struct command command_secret;
