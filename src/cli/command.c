@@ -7,7 +7,7 @@
 #include "cli/command.h"
 
 #include "cli/suggest.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 #include <ctype.h>
 #include <stdarg.h>
