@@ -194,6 +194,20 @@ static int load_scenarios(const struct command_call *call, struct arena *mem,
 	return status;
 }
 
+static int run_all(const struct scenario *scenarios, const struct wish *wish, size_t count,
+		   struct arena *mem, struct drill_report *report)
+{
+	struct interrupt interrupt;
+	int r = interrupt_begin(&interrupt) ? 0 : -1;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		r = drill_run(&scenarios[i], &wish->choice, &interrupt, mem, &report->scenarios[i]);
+		report->scenario_count += r == 0;
+	}
+	interrupt_end(&interrupt);
+	return r;
+}
+
 static int drill_all(const struct command_call *call, const struct wish *wish, struct arena *mem)
 {
 	struct scenario *scenarios = arena_zalloc(mem, call->operand_count * sizeof(*scenarios));
@@ -207,11 +221,8 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 	status = load_scenarios(call, mem, scenarios);
 	if (status != EXIT_DONE)
 		return status;
-	for (size_t i = 0; i < call->operand_count; i++) {
-		if (drill_run(&scenarios[i], &wish->choice, mem, &report.scenarios[i]) != 0)
-			return EXIT_NOT_JUDGED;
-		report.scenario_count++;
-	}
+	if (run_all(scenarios, wish, call->operand_count, mem, &report) != 0)
+		return EXIT_NOT_JUDGED;
 	status = drill_status(&report);
 	for (size_t i = 0; i < wish->report_count; i++) {
 		written = write_report(&report, &wish->reports[i]);

@@ -67,7 +67,8 @@ static void refuse_case(const struct drill_case *row, const char *why, struct ar
 		result->seen = STR("(no memory left to say more)");
 }
 
-int drill_run(const struct scenario *scenario, const struct drill_choice *choice, struct arena *mem,
+int drill_run(const struct scenario *scenario, const struct drill_choice *choice,
+	      struct interrupt *interrupt, struct arena *mem,
 	      struct drill_scenario_result *out_result)
 {
 	struct drill_scenario_result result = {
@@ -82,7 +83,7 @@ int drill_run(const struct scenario *scenario, const struct drill_choice *choice
 	result.cases = arena_zalloc(mem, room * sizeof(*result.cases));
 	if (!result.cases || !run.at)
 		return fail(FAIL_MEMORY);
-	r = server_begin(&server, scenario, why);
+	r = server_begin(&server, scenario, interrupt, why);
 	for (size_t i = 0; (row = drill_case_at(i)); i++) {
 		struct drill_case_result *of_case = &result.cases[result.case_count];
 

@@ -4,6 +4,7 @@
 #ifndef DRILL_DRILL_H
 #define DRILL_DRILL_H
 
+#include "drill/interrupt.h"
 #include "drill/result.h"
 #include "drill/scenario.h"
 
@@ -22,8 +23,10 @@ struct drill_choice {
 /*
  * Run. Blocks, for minutes if need be; starts and ends processes as the scenario says. 0 and
  * *out_result, all of it in `mem`; FAIL_MEMORY. A case that could not be judged is in it as such.
+ * `interrupt` has begun, or is NULL.
  */
-int drill_run(const struct scenario *scenario, const struct drill_choice *choice, struct arena *mem,
+int drill_run(const struct scenario *scenario, const struct drill_choice *choice,
+	      struct interrupt *interrupt, struct arena *mem,
 	      struct drill_scenario_result *out_result);
 
 /* The exit status that a report means: 3 a case could not be judged, else 1 one failed, else 0. */

@@ -29,9 +29,11 @@ static bool is_ready(struct server *server);
 static int wait_ready(struct server *server, char why[SHELL_WHY_MAX]);
 static int wait_gone(struct server *server, char why[SHELL_WHY_MAX]);
 
-int server_begin(struct server *server, const struct scenario *scenario, char why[SHELL_WHY_MAX])
+int server_begin(struct server *server, const struct scenario *scenario,
+		 struct interrupt *interrupt, char why[SHELL_WHY_MAX])
 {
-	*server = (struct server){.scenario = scenario, .child = {.output = -1}};
+	*server = (struct server){
+		.scenario = scenario, .interrupt = interrupt, .child = {.output = -1}};
 	if (is_ready(server)) {
 		server->is_foreign = true;
 		return 0;
@@ -46,8 +48,10 @@ int server_start(struct server *server, char why[SHELL_WHY_MAX])
 	char reason[SHELL_WHY_MAX];
 	int r;
 
+	interrupt_hold(server->interrupt);
 	shell_end(&server->child, 0); /* of an earlier start, if its leader went away by itself */
 	r = shell_start(server->scenario->server.start, &server->child, reason);
+	interrupt_release(server->interrupt, server->child.pid);
 	if (r != 0) {
 		snprintf(why, SHELL_WHY_MAX, "server.start: %.400s", reason);
 		return SERVER_FAILED;
@@ -68,11 +72,18 @@ static int run_kill(struct server *server, char why[SHELL_WHY_MAX])
 	return r;
 }
 
+static void end_child(struct server *server, int64_t grace_ms)
+{
+	interrupt_hold(server->interrupt);
+	shell_end(&server->child, grace_ms);
+	interrupt_release(server->interrupt, 0);
+}
+
 static int end_by(struct server *server, int64_t grace_ms, char why[SHELL_WHY_MAX])
 {
 	int r = server->scenario->server.kill.len ? run_kill(server, why) : 0;
 
-	shell_end(&server->child, grace_ms);
+	end_child(server, grace_ms);
 	return r == 0 ? wait_gone(server, why) : r;
 }
 
@@ -111,7 +122,7 @@ const char *server_is_out_of_reach(const struct server *server)
 
 void server_end(struct server *server)
 {
-	shell_end(&server->child, END_GRACE_MS);
+	end_child(server, END_GRACE_MS);
 }
 
 /* -- ready or gone ------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #ifndef DRILL_SERVER_H
 #define DRILL_SERVER_H
 
+#include "drill/interrupt.h"
 #include "drill/scenario.h"
 #include "drill/shell.h"
 
@@ -11,8 +12,9 @@ enum { SERVER_FAILED = 1 };
 
 struct server {
 	const struct scenario *scenario;
-	struct shell_child child; /* that we started */
-	bool is_foreign;	  /* it ran before we came: only server.kill may end it */
+	struct interrupt *interrupt; /* knows what was started; may be NULL */
+	struct shell_child child;    /* that we started */
+	bool is_foreign;	     /* it ran before we came: only server.kill may end it */
 };
 
 /*
@@ -20,6 +22,7 @@ struct server {
  * server.ready.within.
  */
 int server_begin(struct server *server, const struct scenario *scenario,
+		 struct interrupt *interrupt,
 		 char why[SHELL_WHY_MAX]);			  /* runs it, if it does not run */
 int server_start(struct server *server, char why[SHELL_WHY_MAX]); /* and waits until it is ready */
 int server_kill(struct server *server, char why[SHELL_WHY_MAX]);  /* at once */
