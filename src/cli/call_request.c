@@ -22,12 +22,12 @@ const struct command_option call_options[CALL_OPTIONS] = {
 	[CALL_KEY] = {"--key", "TOKEN", "a token of your own, in place of task and step"},
 	[CALL_NEW] = {"--new", NULL, "a deliberate new action of this step, with a new token"},
 	[CALL_HEADER] = {"--header", "LINE", "a header, \"Name: value\"; @FILE: one on each line",
-			 'H', true},
+			 .is_list = true, .letter = 'H'},
 	[CALL_DATA] = {"--data", "BODY",
 		       "the body; @FILE, @- for standard input. JSON unless a\nContent-Type says "
 		       "otherwise",
-		       'd', .may_be_empty = true},
-	[CALL_OUTPUT] = {"--output", "FILE", "write the answer's body there", 'o'},
+		       .letter = 'd', .may_be_empty = true},
+	[CALL_OUTPUT] = {"--output", "FILE", "write the answer's body there", .letter = 'o'},
 	[CALL_WAIT] =
 		{"--wait", "SECONDS",
 		 "how long an open or uncertain outcome is followed up\n(default 30; 0: not at "
@@ -44,16 +44,17 @@ const struct command_option call_options[CALL_OPTIONS] = {
 		 "): sent as Authorization, as Bearer\nwhere it names no scheme"},
 	[CALL_CREDENTIAL_FILE] = {"--credential-file", "FILE", "the file that has it"},
 	[CALL_JOURNAL] = {"--journal", "FILE", "another journal"},
-	[CALL_MAX_TIME] = {"--max-time", "SECONDS", "of one request (default 60)", 'm'},
+	[CALL_MAX_TIME] = {"--max-time", "SECONDS", "of one request (default 60)", .letter = 'm'},
 	[CALL_CONNECT_TIMEOUT] = {"--connect-timeout", "SECONDS", "of a connection (default 10)"},
 	[CALL_PROXY] = {"--proxy", "URL",
 			"as curl has it; \"\": none, whatever the environment says", 'x',
 			.may_be_empty = true},
 	[CALL_NO_PROXY] = {"--noproxy", "HOSTS", "reached without it, with commas; * for all"},
 	[CALL_CA_FILE] = {"--cacert", "FILE", "PEM roots to trust, in place of the system's"},
-	[CALL_CERTIFICATE] = {"--cert", "FILE", "PEM, the client's certificate", 'E'},
+	[CALL_CERTIFICATE] = {"--cert", "FILE", "PEM, the client's certificate", .letter = 'E'},
 	[CALL_CERTIFICATE_KEY] = {"--cert-key", "FILE", "PEM, its private key"},
-	[CALL_INSECURE] = {"--insecure", NULL, "do not check the server's certificate", 'k'},
+	[CALL_INSECURE] = {"--insecure", NULL, "do not check the server's certificate",
+			   .letter = 'k'},
 };
 
 static int read_step(const struct command_call *call, struct arena *mem,
@@ -91,7 +92,7 @@ int call_request_read(const struct command_call *call, struct arena *mem,
 	struct buf headers;
 	int r;
 
-	buf_init(&headers, COMMAND_REPEATS_MAX * CALL_HEADER_FILE_MAX);
+	buf_init(&headers, COMMAND_VALUES_MAX * CALL_HEADER_FILE_MAX);
 	r = read_step(call, mem, &request);
 	if (r == EXIT_DONE)
 		r = read_headers(call, mem, &headers);
@@ -265,12 +266,14 @@ static int read_credential(const struct command_call *call, struct arena *mem, s
 
 static int read_headers(const struct command_call *call, struct arena *mem, struct buf *out)
 {
+	const char *value;
+	size_t at = 0;
 	int r = EXIT_DONE;
 
-	for (size_t i = 0; i < call->repeat_count && r == EXIT_DONE; i++) {
-		r = add_headers(call, call->repeats[i].value, mem, out);
-		if (r == EXIT_DONE && *call->repeats[i].value != '@' &&
-		    str_starts_with_nocase(str_from(call->repeats[i].value), STR("Authorization:")))
+	while (r == EXIT_DONE && (value = command_next_value(call, CALL_HEADER, &at))) {
+		r = add_headers(call, value, mem, out);
+		if (r == EXIT_DONE && *value != '@' &&
+		    str_starts_with_nocase(str_from(value), STR("Authorization:")))
 			command_message("a credential on the command line can be read by others: "
 					"put it into " CREDENTIAL_VARIABLE
 					" or a file (--credential-file)");

@@ -8,9 +8,9 @@
  */
 #include "cli/call_view.h"
 
+#include "base/terminal.h"
 #include "cli/command.h"
 #include "cli/table.h"
-#include "cli/terminal.h"
 #include "json/json.h"
 
 #include <sodium.h>
@@ -179,6 +179,21 @@ static void write_base64(struct json_writer *json, struct str body)
 	free(text);
 }
 
+/* JSON as it is, in one line: a line break stands in none of its strings. */
+static void write_in_one_line(struct json_writer *json, struct str text)
+{
+	struct buf line;
+
+	buf_init(&line, VIEW_MAX);
+	for (size_t i = 0; i < text.len; i++)
+		buf_append_byte(&line, text.at[i] == '\n' || text.at[i] == '\r' ? ' ' : text.at[i]);
+	if (!line.is_spoiled)
+		json_raw(json, str_trim(buf_str(&line)));
+	else
+		json_null(json);
+	buf_fini(&line);
+}
+
 /* The body as a value of its own, where it is JSON of one reading. */
 static bool write_json_body(struct json_writer *json, struct str body)
 {
@@ -191,7 +206,7 @@ static bool write_json_body(struct json_writer *json, struct str body)
 	is_json = json_read(body, &json_limits_default, &mem, &value, &error) == 0;
 	arena_fini(&mem);
 	if (is_json)
-		json_raw(json, str_trim(body));
+		write_in_one_line(json, body);
 	return is_json;
 }
 

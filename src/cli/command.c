@@ -7,8 +7,8 @@
  */
 #include "cli/command.h"
 
+#include "base/terminal.h"
 #include "cli/suggest.h"
-#include "cli/terminal.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -127,11 +127,22 @@ static int keep_value(struct command_call *call, size_t i, const char *value)
 		return command_misused(call->command, "%s is given twice", option->name);
 	if (!option->is_list)
 		return 0;
-	if (call->repeat_count == COMMAND_REPEATS_MAX)
-		return command_misused(call->command, "%s is given more than %d times",
-				       option->name, COMMAND_REPEATS_MAX);
-	call->repeats[call->repeat_count++] = (struct command_repeat){i, value};
+	if (call->value_count == COMMAND_VALUES_MAX)
+		return command_misused(call->command, "%s is given too often", option->name);
+	call->values[call->value_count].option = i;
+	call->values[call->value_count++].value = value;
 	return 0;
+}
+
+const char *command_next_value(const struct command_call *call, size_t option, size_t *at)
+{
+	while (*at < call->value_count) {
+		size_t index = (*at)++;
+
+		if (call->values[index].option == option)
+			return call->values[index].value;
+	}
+	return NULL;
 }
 
 /*

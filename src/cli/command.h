@@ -24,8 +24,8 @@ enum {
 
 enum {
 	COMMAND_OPTIONS_MAX = 24,
-	COMMAND_REPEATS_MAX = 64, /* values of options that may be given several times */
-	COMMAND_OPERANDS_MAX = 4,
+	COMMAND_OPERANDS_MAX = 16,
+	COMMAND_VALUES_MAX = 64,    /* of options that may be given again */
 	COMMAND_MESSAGE_MAX = 2048, /* bytes of one message; the rest is cut */
 };
 
@@ -33,8 +33,8 @@ struct command_option {
 	const char *name;  /* "--listen" */
 	const char *value; /* what follows it: "ADDRESS"; NULL: a switch */
 	const char *help;  /* a line or more, without a last newline */
+	bool is_list;	   /* it may be given again: command_next_value() has them all */
 	char letter;	   /* 'H': -H is the same; 0: it has no short form */
-	bool is_list;	   /* it may be given several times */
 	bool may_be_empty; /* "" is a value, too */
 };
 
@@ -47,13 +47,15 @@ struct command_call {
 						     switch; NULL: not given */
 	const char *operands[COMMAND_OPERANDS_MAX];
 	size_t operand_count;
-	/* Values of options that are lists, in the order given; `options` has the first. */
-	struct command_repeat {
-		size_t option;
+	struct {
+		size_t option; /* its index */
 		const char *value;
-	} repeats[COMMAND_REPEATS_MAX];
-	size_t repeat_count;
+	} values[COMMAND_VALUES_MAX]; /* of the lists, in the order given */
+	size_t value_count;
 };
+
+/* The next value of a list, from *at (0 at first) on; NULL past the last. */
+const char *command_next_value(const struct command_call *call, size_t option, size_t *at);
 
 struct command {
 	const char *name;    /* all its words: "op list" */
@@ -96,6 +98,7 @@ extern const struct command command_call;
 extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
+extern const struct command command_drill;
 extern const struct command command_config;
 extern const struct command command_key;
 extern const struct command command_secret;
