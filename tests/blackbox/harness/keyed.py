@@ -41,16 +41,17 @@ class Shelf:
         return sqlite3.connect(self.file, timeout=10, isolation_level='IMMEDIATE')
 
     def find(self, store, account, key):
-        if self.fault == 'forgets':
-            return self.memory.get((account, key))
         tomorrow = self.file + '.tomorrow'
         since = os.stat(tomorrow).st_mtime if os.path.exists(tomorrow) else 0
+        if self.fault == 'forgets':
+            known = self.memory.get((account, key))
+            return known[:3] if known and known[3] >= since else None
         return store.execute('SELECT print, status, body FROM key WHERE account = ? AND key = ?'
                              ' AND at >= ?', (account, key, since)).fetchone()
 
     def keep(self, store, account, key, print_, status, body):
         if self.fault == 'forgets':
-            self.memory[account, key] = print_, status, body
+            self.memory[account, key] = print_, status, body, time.time()
         else:
             store.execute('INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?)',
                           (account, key, print_, status, body, time.time()))
