@@ -6,8 +6,8 @@
  */
 #include "cli/command.h"
 
-#include "cli/suggest.h"
 #include "base/terminal.h"
+#include "cli/suggest.h"
 
 #include <ctype.h>
 #include <stdarg.h>
