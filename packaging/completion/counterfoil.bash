@@ -38,7 +38,9 @@ _counterfoil_value() {
 	--config | --since | --to-file | --to-passphrase-file | --key-file | --output)
 		_counterfoil_files
 		;;
-	--case | --skip) _counterfoil_reply "$(counterfoil drill cases 2>/dev/null | grep '^[a-z]')" ;;
+	--case | --skip)
+		_counterfoil_reply "$(counterfoil drill cases 2>/dev/null | grep '^[a-z]')"
+		;;
 	--report) _counterfoil_reply "table tap junit json html" ;;
 	--role) _counterfoil_reply "agent approver operator auditor" ;;
 	--data)
@@ -203,7 +205,10 @@ _counterfoil_key() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op approve deny key secret audit vault drill config" ;;
+	'')
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault drill
+			config"
+		;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke rm" ;;
 	secret) _counterfoil_reply "set list rm" ;;

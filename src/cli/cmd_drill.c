@@ -169,6 +169,19 @@ static int write_report(const struct drill_report *report, const struct wanted *
 	return status;
 }
 
+/* All reports that were asked for. The exit status: what the report means, or that one could not
+ * be written. */
+static int conclude(const struct drill_report *report, const struct wish *wish)
+{
+	int status = drill_status(report), written;
+
+	for (size_t i = 0; i < wish->report_count; i++) {
+		written = write_report(report, &wish->reports[i]);
+		status = written == EXIT_DONE ? status : written;
+	}
+	return status;
+}
+
 /* -- the run ------------------------------------------------------------------------- */
 
 /* 0, or the exit status: all errors of all files have been printed. */
@@ -213,7 +226,7 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 	struct scenario *scenarios = arena_zalloc(mem, call->operand_count * sizeof(*scenarios));
 	struct drill_report report = {.program_version = STR(COUNTERFOIL_VERSION),
 				      .began_ms = env_wall_ms(&env_machine)};
-	int status, written;
+	int status;
 
 	report.scenarios = arena_zalloc(mem, call->operand_count * sizeof(*report.scenarios));
 	if (!scenarios || !report.scenarios)
@@ -223,12 +236,7 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 		return status;
 	if (run_all(scenarios, wish, call->operand_count, mem, &report) != 0)
 		return EXIT_NOT_JUDGED;
-	status = drill_status(&report);
-	for (size_t i = 0; i < wish->report_count; i++) {
-		written = write_report(&report, &wish->reports[i]);
-		status = written == EXIT_DONE ? status : written;
-	}
-	return status;
+	return conclude(&report, wish);
 }
 
 static int run(const struct command_call *call)
@@ -237,6 +245,8 @@ static int run(const struct command_call *call)
 	struct arena mem;
 	int status = read_reports(call, &wish);
 
+	if (!call->operand_count)
+		return command_misused(call->command, "drill needs SCENARIO");
 	if (status == 0)
 		status = read_names(call, OPTION_CASE, wish.choice.only, &wish.choice.only_count);
 	if (status == 0)
@@ -277,7 +287,6 @@ const struct command command_drill = {
 		"is wrong, 3 a case could not be judged.\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
-	.operands_min = 1,
 	.operands_max = DRILL_SCENARIOS_MAX,
 	.commands = drill_commands,
 	.run = run,

@@ -176,9 +176,6 @@ static bool count_before(struct bench *bench, struct strand *strand)
 		return bench_error(bench, "effects could not be counted: %s", why);
 	if (r != 0)
 		return no_memory(bench);
-	if (bench->result->effects_before < 0)
-		bench->result->effects_before = 0;
-	bench->result->effects_before += strand->before;
 	bench_event(bench, DRILL_COUNT, 0, "effects before: %lld", (long long)strand->before);
 	return true;
 }

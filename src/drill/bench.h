@@ -10,6 +10,7 @@
 #define DRILL_BENCH_H
 
 #include "drill/judge.h"
+#include "drill/late.h"
 #include "drill/names.h"
 #include "drill/proxy.h"
 #include "drill/result.h"
@@ -30,6 +31,7 @@ struct bench {
 	struct str run, test_case;
 	struct arena mem;  /* dies with the case */
 	struct arena *out; /* of the report */
+	struct late *late; /* what is counted once more at the end */
 	struct drill_case_result *result;
 	int64_t began_us;
 	unsigned strands;

@@ -15,14 +15,27 @@
 
 enum { LOOK_PAUSE_MS = 100 };
 
-static void keep_counts(struct bench *bench, int64_t seen, int64_t wanted)
+static void add(int64_t *sum, int64_t number)
 {
-	struct drill_case_result *result = bench->result;
+	*sum = (*sum < 0 ? 0 : *sum) + number;
+}
 
-	result->effects_after = (result->effects_after < 0 ? 0 : result->effects_after) + seen;
+/* What the report says of a case is the sum over its strands; `wanted` -1: there is no one number.
+ */
+static bool keep_counts(struct bench *bench, const struct strand *strand, int64_t effects,
+			int64_t wanted)
+{
+	bool is_kept;
+
+	add(&bench->result->effects_before, strand->before);
+	add(&bench->result->effects_after, strand->before + effects);
 	if (wanted >= 0)
-		result->effects_wanted =
-			(result->effects_wanted < 0 ? 0 : result->effects_wanted) + wanted;
+		add(&bench->result->effects_wanted, wanted);
+	pthread_mutex_lock(&bench->mutex);
+	is_kept = late_keep(bench->late, bench->result, strand->effects, &strand->names,
+			    strand->before + effects, bench->out);
+	pthread_mutex_unlock(&bench->mutex);
+	return is_kept || bench_error(bench, "the drill has no memory left");
 }
 
 static bool look(struct bench *bench, const struct strand *strand, int64_t hoped,
@@ -48,17 +61,15 @@ bool bench_count(struct bench *bench, const struct strand *strand, int64_t hoped
 {
 	if (!look(bench, strand, hoped, out_effects))
 		return false;
-	keep_counts(bench, *out_effects + strand->before, -1);
-	return true;
+	return keep_counts(bench, strand, *out_effects, -1);
 }
 
 bool bench_effects(struct bench *bench, const struct strand *strand, int64_t wanted)
 {
 	int64_t effects;
 
-	if (!look(bench, strand, wanted, &effects))
+	if (!look(bench, strand, wanted, &effects) || !keep_counts(bench, strand, effects, wanted))
 		return false;
-	keep_counts(bench, effects + strand->before, wanted);
 	if (effects != wanted)
 		return bench_fail(bench, "effects: %lld where there should be %lld",
 				  (long long)effects, (long long)wanted);

@@ -22,28 +22,35 @@ bool case_key_missing(struct bench *bench)
 	return true;
 }
 
-/* Two writes with the same unfit key: both refused, or two. */
+/* How many effects those two have that were told a success: one each, by marker or in all. */
+static bool count_two(struct bench *bench, const struct strand *strand, const struct strand *other,
+		      bool is_first, bool is_second)
+{
+	const struct scenario_effects *effects = &bench->scenario->effects;
+
+	if (names_tell_apart(effects->get) || names_tell_apart(effects->command))
+		return bench_effects(bench, strand, is_first) &&
+		       bench_effects(bench, other, is_second);
+	return bench_effects(bench, strand, is_first + is_second);
+}
+
+/* Two writes with the same unfit key: both refused, or (where it may be taken) two. */
 static bool judge_two(struct bench *bench, const struct strand *strand, const struct strand *other,
 		      const struct target_answer *first, const struct target_answer *second,
-		      const char *what)
+		      const char *what, bool may_be_taken)
 {
 	bool is_first = judge(first) == JUDGED_SUCCESS, is_second = judge(second) == JUDGED_SUCCESS;
 	struct str id = judge_id(first, bench->scenario->id, &bench->mem);
 	struct str words = judge_words(first, &bench->mem);
-	bool is_apart = names_tell_apart(bench->scenario->effects.get) ||
-			names_tell_apart(bench->scenario->effects.command);
 
+	if (!count_two(bench, strand, other, is_first, is_second))
+		return false;
 	if (is_first && is_second &&
 	    str_equal(id, judge_id(second, bench->scenario->id, &bench->mem)))
-		return bench_fail(bench,
-				  "two writes with %s were told the same id: they are one "
-				  "to it",
-				  what);
-	if (is_apart &&
-	    (!bench_effects(bench, strand, is_first) || !bench_effects(bench, other, is_second)))
-		return false;
-	if (!is_apart && !bench_effects(bench, strand, is_first + is_second))
-		return false;
+		return bench_fail(bench, "two writes with %s were told one id", what);
+	if (is_first && !may_be_taken)
+		return bench_fail(bench, "a write with %s was told %.*s, though a key is required",
+				  what, STR_ARG(words));
 	if (!is_first && judge(first) != JUDGED_REFUSED)
 		return bench_fail(bench, "a write with %s was told %.*s, not a refusal", what,
 				  STR_ARG(words));
@@ -64,12 +71,8 @@ bool case_key_empty(struct bench *bench)
 	    !bench_send(bench, &strand, &empty, &first) ||
 	    !bench_send(bench, &other, &empty, &second))
 		return false;
-	if (bench->scenario->key.required && judge(&first) == JUDGED_SUCCESS)
-		return bench_fail(bench,
-				  "a write with an empty key was told %d, though a key is "
-				  "required",
-				  first.status);
-	return judge_two(bench, &strand, &other, &first, &second, "an empty key");
+	return judge_two(bench, &strand, &other, &first, &second, "an empty key",
+			 !bench->scenario->key.required);
 }
 
 /* The drill's own key, and as many letters after it as make it one longer than allowed. */
@@ -100,5 +103,5 @@ bool case_key_too_long(struct bench *bench)
 	    !long_key(bench, &strand, 'a', &one.key) || !long_key(bench, &strand, 'b', &two.key) ||
 	    !bench_send(bench, &strand, &one, &first) || !bench_send(bench, &other, &two, &second))
 		return false;
-	return judge_two(bench, &strand, &other, &first, &second, "a key that is too long");
+	return judge_two(bench, &strand, &other, &first, &second, "a key that is too long", true);
 }

@@ -39,7 +39,8 @@ struct target_call {
 	long status;
 	int64_t took_us;
 	uint64_t body_sent;
-	bool is_begun; /* a first byte has left */
+	bool is_begun;	    /* a first byte has left */
+	bool is_head_whole; /* the empty line after the final head has come */
 
 	pthread_mutex_t mutex; /* of what follows */
 	pthread_cond_t change;
@@ -228,6 +229,8 @@ static void *run(void *owner)
 	int64_t began_us = env_monotonic_us(&env_machine);
 
 	call->code = curl_easy_perform(call->easy);
+	if (call->code == CURLE_OK && !call->is_head_whole)
+		call->code = CURLE_PARTIAL_FILE; /* to libcurl, a head that breaks off is one */
 	curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &call->status);
 	call->took_us = env_monotonic_us(&env_machine) - began_us;
 	pthread_mutex_lock(&call->mutex);
@@ -268,12 +271,15 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 
 	if (str_starts_with(line, STR("HTTP/"))) {
 		buf_clear(&call->head);
+		call->is_head_whole = false;
 		return all;
 	}
 	while (line.len && (line.at[line.len - 1] == '\n' || line.at[line.len - 1] == '\r'))
 		line.len--;
-	if (line.len == 0)
+	if (line.len == 0) {
+		call->is_head_whole = true;
 		return all;
+	}
 	buf_append_str(&call->head, line);
 	return buf_append_byte(&call->head, '\n') == 0 ? all : 0;
 }

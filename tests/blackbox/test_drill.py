@@ -170,6 +170,15 @@ def test_a_fault_is_caught_by_its_case(tmp_path, fault, caught, may_fail):
     assert set(CASES) - caught - may_fail <= set(drilled.of('pass')), drilled
 
 
+def test_an_effect_that_comes_late(tmp_path):
+    # Shows that what was right when a case was judged is counted once more at the end.
+    cases = ['replay', 'key-missing', 'key-empty', 'key-too-long']
+    drilled = drill(tmp_path, keyed(tmp_path, 'late'), *(word for name in cases for word in ('--case', name)))
+    assert drilled.status == 1 and drilled.of('fail') == ['replay'], drilled
+    assert drilled.of('pass') == cases[1:], drilled
+    assert drilled.cases['replay']['effects'] == {'before': 0, 'after': 2, 'wanted': 1}
+
+
 # -- what cannot be judged, and what is wrong --------------------------------------------
 
 def test_a_target_that_is_not_there(tmp_path):
@@ -270,7 +279,7 @@ def test_the_guide_has_everything():
     keys = re.findall(r'\{\s*"([a-z_.]+)",\s*SCENARIO_', table)
     assert len(keys) > 40
     assert [key for key in keys if f'`{key}`' not in guide] == []
-    cases = guide.partition('## The cases')[2]
+    cases = guide.partition('## The cases')[2].partition('**Verdicts.**')[0]
     assert re.findall(r'^\| `([a-z-]+)` \| ', cases, re.M) == CASES
 
 

@@ -9,6 +9,7 @@ transaction. The faults are those one meets:
     check-then-act   looks whether the key is there, then writes; nothing in between holds it
     caches-errors    an error is kept as the answer of its key
     forgets          keys are kept in memory
+    late             half a second after a write it is done once more
 
 X-Slow: MS makes a write take its time, X-Fail: STATUS makes it fail before the work. When
 FILE.revoked is there, `Bearer c` is refused; when FILE.tomorrow is, older keys are forgotten.
@@ -25,6 +26,7 @@ import urllib.parse
 
 KEY_MAX = 64
 RACE_SECONDS = 0.03
+LATE_SECONDS = 0.5
 
 
 class Shelf:
@@ -41,16 +43,17 @@ class Shelf:
         return sqlite3.connect(self.file, timeout=10, isolation_level='IMMEDIATE')
 
     def find(self, store, account, key):
-        if self.fault == 'forgets':
-            return self.memory.get((account, key))
         tomorrow = self.file + '.tomorrow'
         since = os.stat(tomorrow).st_mtime if os.path.exists(tomorrow) else 0
+        if self.fault == 'forgets':
+            known = self.memory.get((account, key))
+            return known[:3] if known and known[3] >= since else None
         return store.execute('SELECT print, status, body FROM key WHERE account = ? AND key = ?'
                              ' AND at >= ?', (account, key, since)).fetchone()
 
     def keep(self, store, account, key, print_, status, body):
         if self.fault == 'forgets':
-            self.memory[account, key] = print_, status, body
+            self.memory[account, key] = print_, status, body, time.time()
         else:
             store.execute('INSERT OR REPLACE INTO key VALUES (?, ?, ?, ?, ?, ?)',
                           (account, key, print_, status, body, time.time()))
@@ -59,6 +62,10 @@ class Shelf:
         made = store.execute('INSERT INTO thing (kind, title, body) VALUES (?, ?, ?)',
                              (kind, fields.get('title'), json.dumps(fields)))
         return json.dumps({'id': f'{kind}-{made.lastrowid}', **fields})
+
+    def make_again(self, kind, fields):
+        with self.lock, self.open() as store:
+            self.make(store, kind, fields)
 
     def write(self, account, key, kind, fields, fail):
         """Status and body of the answer."""
@@ -91,6 +98,8 @@ class Shelf:
                 self.keep(store, account, key, print_, fail, '{"error": "it failed"}')
             return fail, '{"error": "it failed"}'
         body = self.make(store, kind, fields)
+        if self.fault == 'late':
+            threading.Timer(LATE_SECONDS, self.make_again, (kind, fields)).start()
         self.keep(store, account, key, print_, 201, body)
         return 201, body
 
