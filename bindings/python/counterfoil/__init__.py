@@ -16,16 +16,17 @@ from types import TracebackType
 from typing import Any, Mapping, Optional, Tuple, Type, Union
 
 from . import calls as _calls
-from .calls import Request, Result
+from .calls import Request, Unrecorded
 from .identity import Refused, read_step
 from .journal import Store
+from .result import Result
 from .wire import Route
 
-__all__ = ['Journal', 'Refused', 'Result', 'token', 'send', 'resolve']
+__all__ = ['Journal', 'Refused', 'Result', 'Unrecorded', 'token', 'send', 'resolve']
 __version__ = '0.1.0'
 
 _OURS = {'idempotency-key', 'counterfoil-task', 'counterfoil-step', 'counterfoil-retry-of', 'content-length',
-         'connection', 'transfer-encoding'}
+         'transfer-encoding', 'host', 'connection'}
 
 
 class Journal:
@@ -55,9 +56,10 @@ class Journal:
         """Send a write so that it happens once.
 
         `task` and `step` say which action it is; or `key`, a token made elsewhere. `json` is written as
-        the body. Options: `wait` (seconds that all of it may take; 30), `honours_key` (the API itself makes
-        one effect of one Idempotency-Key), `same_account` (another credential than last time, of the same
-        account), `output` (a file for the answer's body), `ca_file`, `client_cert`, `client_key`, `proxy`.
+        the body. Options: `wait` (seconds that an open or uncertain outcome is followed up; 30), `timeout`
+        (seconds of one request; 60), `honours_key` (the API itself makes one effect of one Idempotency-Key),
+        `same_account` (another credential than last time, of the same account), `output` (a file for the
+        answer's body), `ca_file`, `client_cert`, `client_key`, `proxy`.
         Refused is raised before anything is sent; all else is in the result.
         """
         lines, content = _content(headers or {}, body, json)
@@ -93,7 +95,7 @@ def resolve(method: str, url: str, **options: Any) -> Result:
 
 def _request(step: Any, headers: Any, body: Optional[bytes], options: Any) -> Request:
     route = Route(**{name: options.pop(name) for name in Route._fields if name in options})
-    unknown = set(options) - {'wait', 'honours_key', 'same_account', 'output'}
+    unknown = set(options) - {'wait', 'timeout', 'honours_key', 'same_account', 'output'}
     if unknown:
         raise TypeError(f'no such option: {", ".join(sorted(unknown))}')
     return Request(step, headers, body, route=route, **options)

@@ -19,7 +19,7 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import Any, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
 
 from . import identity, owner
 from .identity import Refused, Step
@@ -123,9 +123,10 @@ class Store:
             self._db = sqlite3.connect(str(self.path), timeout=BUSY_S, isolation_level=None,
                                        check_same_thread=False)
             self._db.text_factory = lambda data: data.decode('utf-8', 'replace')
-            self._db.execute('PRAGMA foreign_keys = ON')
-            self._db.execute('PRAGMA synchronous = EXTRA')
             self._check_format()
+            for pragma in ('journal_mode = DELETE', 'synchronous = EXTRA', 'foreign_keys = ON',
+                           'trusted_schema = OFF'):
+                self._db.execute(f'PRAGMA {pragma}')
         except sqlite3.Error as error:
             raise Refused(f'the journal {self.path} cannot be used: {error}') from error
 
@@ -170,9 +171,7 @@ class Store:
             if entry.owner and owner.is_alive(entry.owner):
                 return 'busy', entry, ''
             if entry.state != 'new':
-                self._change(entry.id, 'taken_over' if entry.owner else 'asked', '',
-                             owner=owner.owner_of_self(),
-                             state='unknown' if entry.state == 'sending' else entry.state)
+                self._change(entry.id, 'taken_over', '', owner=owner.owner_of_self())
                 return 'ours', entry, ''
             if not payload:
                 return 'new', entry, ''
@@ -188,16 +187,16 @@ class Store:
             self._change(entry_id, 'sent', note, state='sending', credential=mark,
                          attempts=entry.attempts + 1)
 
-    def settle(self, entry_id: int, what: str, note: str, is_still_ours: bool, is_forgotten: bool,
-               **learnt: Any) -> Entry:
+    def settle(self, entry_id: int, columns: Dict[str, Any], what: str, note: str, is_still_ours: bool,
+               is_forgotten: bool) -> Entry:
         """Write what was learnt, and let go of the entry unless `is_still_ours`; the entry as it is then."""
         with self._transaction():
             self._ours(entry_id)
             if is_forgotten:
-                learnt.update(payload=None, members=None, credential=None)
+                columns = {**columns, 'payload': None, 'members': None, 'credential': None}
             if not is_still_ours:
-                learnt.update(owner=None)
-            self._change(entry_id, what, note, **learnt)
+                columns = {**columns, 'owner': None}
+            self._change(entry_id, what, note, **columns)
             return self._entry(entry_id)
 
     def events(self, entry_id: int) -> List[Tuple[int, str, str]]:
@@ -234,10 +233,12 @@ class Store:
         return self._db.execute(f'PRAGMA {name}').fetchone()[0]
 
     def _current(self, step: Step) -> Optional[Entry]:
-        where, values = ('task = ? AND step = ? AND is_current = 1', (step.task, step.step)) \
-            if step.task else ('token = ?', (step.token,))
-        row = self._db.execute(f'SELECT {COLUMNS} FROM entry WHERE {where} AND method = ? AND url = ?',
-                               (*values, step.method, step.url)).fetchone()
+        """That of the step; or one whose token was given by hand, and is the very token of the step."""
+        row = self._db.execute(
+            f'SELECT {COLUMNS} FROM entry WHERE method = ?3 AND url = ?4 AND ('
+            '(task = ?1 AND step = ?2 AND is_current = 1) OR (token = ?5 AND (?1 IS NULL OR task IS NULL)))'
+            ' ORDER BY task IS NULL LIMIT 1',
+            (step.task, step.step, step.method, step.url, step.token or identity.derive_token(step))).fetchone()
         return Entry(*row) if row else None
 
     def _entry(self, entry_id: Optional[int]) -> Entry:
@@ -283,5 +284,7 @@ def _make_private(path: Path) -> None:
         raise Refused(f'the journal {path} cannot be made: {error.strerror}') from error
     if not stat.S_ISREG(found.st_mode):
         raise Refused(f'the journal {path} is no ordinary file')
+    if os.name == 'posix' and found.st_uid != os.geteuid():
+        raise Refused(f'the journal {path} belongs to another user: name one of your own')
     if os.name == 'posix' and found.st_mode & 0o077:
         raise Refused(f'others can read or write the journal {path}: chmod 600 {path}')
