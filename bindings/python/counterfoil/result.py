@@ -25,7 +25,7 @@ class Result(dict):
 def told(entry: Entry, known: Finding, differs: Optional[str] = None) -> Result:
     """`differs`: a conflict that was found here, before anything was sent."""
     lines, status, content = entry.headers or '', entry.status, entry.body
-    if known.answer and not status and not known.next:  # a refusal, of which nothing is kept
+    if known.answer and known.is_forgotten:  # a refusal, of which nothing is kept
         lines, status, content = header_lines(known.answer), known.answer.status, known.answer.body
     headers = headers_of(lines)
     result = Result(

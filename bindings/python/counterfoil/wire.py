@@ -67,8 +67,8 @@ def _talk(connection: http.client.HTTPConnection, method: str, target: str, head
     connection.putrequest(method, target, skip_host='host' in names, skip_accept_encoding=True)
     for name, value in headers:
         connection.putheader(name, value.encode('latin-1'))
-    if body is not None:
-        connection.putheader('Content-Length', str(len(body)))
+    if body is not None or method != 'GET':
+        connection.putheader('Content-Length', str(len(body or b'')))
     connection.putheader('Connection', 'close')
     connection.endheaders(body)
     answer = connection.getresponse()
