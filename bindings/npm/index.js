@@ -106,13 +106,10 @@ function contentOf({headers = {}, body, json}) {
 			throw new Refused(`the header ${name} is set by this library`);
 	}
 	const has = (name) => lines.some(([key]) => key.toLowerCase() === name);
-	let kind = null;
 	if (json !== undefined)
-		[kind, body] = ['application/json', JSON.stringify(json)];
-	else if (typeof body === 'string')
-		kind = 'text/plain; charset=utf-8';
-	if (kind && !has('content-type'))
-		lines.push(['Content-Type', kind]);
+		body = JSON.stringify(json);
+	if (body !== undefined && !has('content-type'))
+		lines.push(['Content-Type', 'application/json']);
 	if (!has('user-agent'))
 		lines.push(['User-Agent', `counterfoil/${version}`]);
 	return {headers: lines, body: body === undefined ? null : Buffer.from(body)};

@@ -4,11 +4,10 @@
 import {existsSync, readFileSync} from 'node:fs';
 
 import {NotJson, read} from './exact.js';
-import {isJson} from './payload.js';
 
-/* Of one connection or one moment: never kept. */
-const NOT_KEPT = ['connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer',
-	'transfer-encoding', 'upgrade', 'content-length', 'set-cookie', 'set-cookie2', 'date', 'www-authenticate'];
+/* Of the connection and its framing, not of the answer. */
+const NOT_KEPT = ['connection', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'content-length', 'te',
+	'proxy-connection'];
 
 /** `differs`: a conflict that was found here, before anything was sent. */
 export function told(entry, known, differs) {
@@ -23,7 +22,7 @@ export function told(entry, known, differs) {
 	const result = {
 		outcome: known.outcome, operation: entry.operation, token: entry.token, task: entry.task, step: entry.step,
 		method: entry.method, url: entry.url, state: entry.state, status, headers,
-		...bodyOf(file ? null : content, headers), file, gate: Boolean(entry.is_gate), attempts: entry.attempts,
+		...bodyOf(file ? null : content), file, gate: Boolean(entry.is_gate), attempts: entry.attempts,
 		source: known.source, retry: {advice: known.advice, after: known.after}, reason: known.reason,
 		...(isLocal ? {local: true, difference: differs} : {})};
 	const bytes = content === null && file && existsSync(file) ? readFileSync(file) : content;
@@ -36,29 +35,26 @@ export function headerLines(answer) {
 }
 
 function headersOf(lines) {
-	const headers = {};
+	const headers = Object.create(null); // a name may be any
 	for (const line of lines.split('\n').slice(0, -1)) {
 		const at = line.indexOf(': ');
 		const [name, value] = [line.slice(0, at), line.slice(at + 2)];
-		const isThere = Object.hasOwn(headers, name);
-		Object.defineProperty(headers, name, {value: isThere ? `${headers[name]}, ${value}` : value,
-			enumerable: true, configurable: true, writable: true});
+		const known = Object.keys(headers).find((each) => each.toLowerCase() === name.toLowerCase());
+		headers[known ?? name] = known ? `${headers[known]}, ${value}` : value;
 	}
-	return headers;
+	return {...headers};
 }
 
-function bodyOf(content, headers) {
-	if (!content?.length)
+/* A value of its own where it is JSON of one reading, else text, else base64. */
+function bodyOf(content) {
+	if (content === null)
 		return {body: null};
-	const kind = Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
-	if (isJson(kind.split(';')[0].trim().toLowerCase())) {
-		try {
-			read(content); // in one way only
-			return {body: JSON.parse(content.toString())};
-		} catch (error) {
-			if (!(error instanceof NotJson))
-				throw error;
-		}
+	try {
+		read(content);
+		return {body: JSON.parse(content.toString())};
+	} catch (error) {
+		if (!(error instanceof NotJson))
+			throw error;
 	}
 	try {
 		return {body: new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(content)};

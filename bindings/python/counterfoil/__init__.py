@@ -56,7 +56,7 @@ class Journal:
         """Send a write so that it happens once.
 
         `task` and `step` say which action it is; or `key`, a token made elsewhere. `json` is written as
-        the body. Options: `wait` (seconds that an open or uncertain outcome is followed up; 30), `timeout`
+        the body; a body without a Content-Type is JSON. Options: `wait` (seconds that an open or uncertain outcome is followed up; 30), `timeout`
         (seconds of one request; 60), `honours_key` (the API itself makes one effect of one Idempotency-Key),
         `same_account` (another credential than last time, of the same account), `output` (a file for the
         answer's body), `ca_file`, `client_cert`, `client_key`, `proxy`.
@@ -108,15 +108,11 @@ def _content(headers: Mapping[str, str], body: Union[None, bytes, str], json: An
             raise Refused(f'the header {name!r} is not one line of text')
         if name.lower() in _OURS:
             raise Refused(f'the header {name} is set by this library')
-    names, kind = {name.lower() for name in headers}, None
+    names, lines = {name.lower() for name in headers}, list(headers.items())
     if json is not None:
         body = _json.dumps(json, ensure_ascii=False, allow_nan=False, separators=(',', ':'))
-        kind = 'application/json'
-    elif isinstance(body, str):
-        kind = 'text/plain; charset=utf-8'
-    lines = list(headers.items())
-    if kind and 'content-type' not in names:
-        lines.append(('Content-Type', kind))
+    if body is not None and 'content-type' not in names:
+        lines.append(('Content-Type', 'application/json'))
     if 'user-agent' not in names:
         lines.append(('User-Agent', f'counterfoil/{__version__}'))
     return lines, body.encode() if isinstance(body, str) else body

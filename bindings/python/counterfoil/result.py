@@ -8,13 +8,11 @@ from typing import Any, Dict, Optional
 from . import exact
 from .answers import Finding
 from .journal import Entry
-from .payload import is_json
 from .wire import Reply
 
-# Of one connection or one moment: never kept.
-NOT_KEPT = {'connection', 'keep-alive', 'proxy-authenticate', 'proxy-connection', 'te', 'trailer',
-            'transfer-encoding', 'upgrade', 'content-length', 'set-cookie', 'set-cookie2', 'date',
-            'www-authenticate'}
+# Of the connection and its framing, not of the answer.
+NOT_KEPT = {'connection', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'content-length', 'te',
+            'proxy-connection'}
 
 
 class Result(dict):
@@ -31,7 +29,7 @@ def told(entry: Entry, known: Finding, differs: Optional[str] = None) -> Result:
     result = Result(
         outcome=known.outcome, operation=entry.operation, token=entry.token, task=entry.task, step=entry.step,
         method=entry.method, url=entry.url, state=entry.state, status=status, headers=headers,
-        **_body(None if entry.body_file else content, headers), file=entry.body_file, gate=bool(entry.is_gate), attempts=entry.attempts,
+        **_body(None if entry.body_file else content), file=entry.body_file, gate=bool(entry.is_gate), attempts=entry.attempts,
         source=known.source, retry={'advice': known.advice, 'after': known.after}, reason=known.reason)
     is_elsewhere = content is None and entry.body_file and Path(entry.body_file).is_file()
     result.content = Path(entry.body_file).read_bytes() if entry.body_file and is_elsewhere else content
@@ -50,19 +48,19 @@ def headers_of(lines: str) -> Dict[str, str]:
     headers: Dict[str, str] = {}
     for line in lines.split('\n')[:-1]:
         name, _, value = line.partition(': ')
-        headers[name] = f'{headers[name]}, {value}' if name in headers else value
+        known = next((each for each in headers if each.lower() == name.lower()), None)
+        headers[known or name] = f'{headers[known]}, {value}' if known else value
     return headers
 
 
-def _body(content: Optional[bytes], headers: Dict[str, str]) -> Dict[str, Any]:
-    if not content:
+def _body(content: Optional[bytes]) -> Dict[str, Any]:
+    """A value of its own where it is JSON of one reading, else text, else base64."""
+    if content is None:
         return {'body': None}
-    kind = next((value for name, value in headers.items() if name.lower() == 'content-type'), '')
-    if is_json(kind.split(';')[0].strip().lower()):
-        try:
-            return {'body': exact.plain(exact.read(content))}
-        except exact.NotJson:
-            pass
+    try:
+        return {'body': exact.plain(exact.read(content))}
+    except exact.NotJson:
+        pass
     try:
         return {'body': content.decode('utf-8')}
     except UnicodeDecodeError:
