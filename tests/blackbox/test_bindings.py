@@ -43,6 +43,11 @@ def comparable(result):
     return result
 
 
+def differences(results, others):
+    return {name: (one.get(name), other.get(name)) for one, other in zip(results, others) if one
+            for name in {*one, *other} if name not in one or one[name] != other.get(name)}
+
+
 # -- one journal -------------------------------------------------------------------------
 
 
@@ -73,9 +78,8 @@ def test_a_changed_payload_is_named_by_the_other(upstream, path, wish, first, se
     refused = second.ask('send', **{**wish, 'json': {'amount': 4901, 'note': {'a/b': None}}})
     assert (refused['outcome'], refused['local']) == ('conflict', True)
     assert refused['difference'] == 'changed: /amount; added: /note/a~1b'
-    assert second.ask('send', **{**wish, 'body': '{"amount" : 49.00e2}', 'json': None}
-                      if second is not PROGRAM else {**without(wish, 'json'), 'body': '{"amount" : 49.00e2}'}
-                      )['outcome'] == 'replayed'
+    same = {**without(wish, 'json'), 'body': '{"amount" : 49.00e2}'}
+    assert second.ask('send', **same)['outcome'] == 'replayed'
     assert upstream.effects(path) == 1
 
 
@@ -98,8 +102,6 @@ def test_killed_while_it_sends(upstream, start_gate, path, wish, first, second):
     assert (found['outcome'], found['status'], found['gate'], found['source']) == ('replayed', 201, True, 'status')
     assert upstream.effects(path) == 1
     assert first.ask('send', **wish)['body'] == json.loads(FIXED)
-    first_seen = upstream.last(path)
-    assert first_seen.get('Idempotency-Key') is None or upstream.effects(path) == 1
 
 
 @pytest.mark.parametrize('first, second', [pair for pair in PAIRS if pair[0] is not PROGRAM], ids=repr)
@@ -240,7 +242,7 @@ def test_the_same_answer_means_the_same(upstream, path, wish, tmp_path, name):
         assert upstream.effects(path, mark) == count, speaker
         results.append((first, again))
     for speaker, result in zip(ALL, results):
-        assert result == results[0], speaker
+        assert differences(result, results[0]) == {}, speaker
 
 
 @by_name
@@ -364,9 +366,8 @@ def test_proxies(certs, upstream, path, wish, speaker):
                                          'wait': 0})
         assert refused['outcome'] == 'not_sent'
         speaker.ask('send', **{**wish, 'step': 'plain', 'proxy': through})
-        assert [head.split(b'\r\n')[0] for head in proxy.heads] == [
-            f'CONNECT localhost:{service.port} HTTP/1.1'.encode(), b'CONNECT localhost:1 HTTP/1.1',
-            f'POST {wish["url"]} HTTP/1.1'.encode()]
+        assert [head.decode('latin-1').split(' ')[:2] for head in proxy.heads] == [
+            ['CONNECT', f'localhost:{service.port}'], ['CONNECT', 'localhost:1'], ['POST', wish['url']]]
         assert all(b'Proxy-Authorization: Basic dXNlcjpwYXNzOg==' in head for head in proxy.heads)
         assert service.last(path).get('Proxy-Authorization') is None
     finally:
@@ -391,16 +392,20 @@ def test_the_request_as_it_is_sent(upstream, path, wish, speaker):
 # -- exact JSON --------------------------------------------------------------------------
 
 
+def is_of_json(vector):
+    """Two requests that differ in nothing but a body of JSON."""
+    a, b = ({**vector[side], 'body': None} for side in 'ab')
+    return a == b and 'json' in str(a['headers'])
+
+
 @by_binding
-@pytest.mark.parametrize('vector', [each for each in VECTORS if 'json' in str(each['a'].get('headers')).lower()
-                                    and each['a']['headers'] == each['b']['headers']],
-                         ids=lambda vector: vector['name'])
+@pytest.mark.parametrize('vector', [each for each in VECTORS if is_of_json(each)], ids=lambda vector: vector['name'])
 def test_payloads_compare_as_fingerprints_do(speaker, vector):
     # Shows that the gate's vectors hold for payloads: the same, different, or not JSON of one reading.
     sides = [vector[side].get('body', '').encode('utf-8', 'surrogatepass').hex() for side in 'ab']
     kind = next(value for name, value in vector['a']['headers'].items() if name.lower() == 'content-type')
     (a, a_members), (b, b_members) = speaker.ask('pure', questions=[['payload', kind, side, 't'] for side in sides])
-    if vector['want'] in ('same', 'differ') and vector['a'].get('path') == vector['b'].get('path'):
+    if vector['want'] in ('same', 'differ'):
         assert (a == b) == (vector['want'] == 'same')
     if vector['want'] in ('refuse_a', 'refuse_both'):
         assert a_members is None

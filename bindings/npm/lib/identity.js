@@ -9,7 +9,7 @@ import {createHash, randomBytes} from 'node:crypto';
 const NAME_BYTES_MAX = 255;
 const URL_BYTES_MAX = 8192;
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567';
-const URL_PARTS = /^(https?):\/\/(\[[^\]/?]*\]|[^:/?]*)(?::([^/?]*))?(.*)$/is;
+const URL_PARTS = /^(https?):\/\/(\[[^\]/?]+\]|[^:/?[\]]*)(?::([^/?]*))?([/?].*|)$/is;
 const OWN_PORTS = {http: '80', https: '443'};
 
 /**
@@ -45,7 +45,7 @@ export function spellUrl(url) {
 		throw new Refused('the URL has a user in it: credentials go into a header');
 	const found = URL_PARTS.exec(plain);
 	if (!found)
-		throw new Refused('the URL does not begin with http:// or https://');
+		throw new Refused('the URL is none: http://HOST/PATH and https://HOST/PATH are');
 	const [scheme, host] = [found[1].toLowerCase(), found[2].toLowerCase()];
 	const port = found[3] === OWN_PORTS[scheme] ? '' : found[3] || '';
 	if (!host)

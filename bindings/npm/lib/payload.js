@@ -33,7 +33,7 @@ export function payloadOf(contentType, body, token) {
 }
 
 export function isJson(essence) {
-	return /^(application\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]*\+json)$/.test(essence);
+	return /^(application\/json|[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\+json)$/.test(essence);
 }
 
 /** What differs between the members of two payloads of one token. */

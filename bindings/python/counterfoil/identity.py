@@ -16,7 +16,7 @@ URL_BYTES_MAX = 8192
 METHOD_MAX = 32
 TOKEN_MAX = 255
 
-_URL = re.compile(r'(https?)://(\[[^\]/?]*\]|[^:/?]*)(?::([^/?]*))?(.*)', re.IGNORECASE | re.DOTALL)
+_URL = re.compile(r'(https?)://(\[[^\]/?]+\]|[^:/?\[\]]*)(?::([^/?]*))?([/?].*|)', re.IGNORECASE | re.DOTALL)
 
 
 class Refused(ValueError):
@@ -64,7 +64,7 @@ def spell_url(url: str) -> str:
     if '@' in authority:
         raise Refused('the URL has a user in it: credentials go into a header')
     if not found:
-        raise Refused('the URL does not begin with http:// or https://')
+        raise Refused('the URL is none: http://HOST/PATH and https://HOST/PATH are')
     scheme, host, port, rest = found[1].lower(), found[2].lower(), found[3] or '', found[4]
     if not host:
         raise Refused('the URL names no host')

@@ -225,7 +225,7 @@ class Store:
                     for statement in SCHEMA:
                         self._db.execute(statement)
         if self._pragma('application_id') != APPLICATION_ID:
-            raise Refused(f'{self.path} is no journal of Counterfoil: name another file')
+            raise Refused(f'{self.path} is a database of another program: name another file for the journal')
         if self._pragma('user_version') != VERSION:
             raise Refused(f'the journal {self.path} was written by a newer version: update this one')
 
@@ -283,8 +283,8 @@ def _make_private(path: Path) -> None:
     except OSError as error:
         raise Refused(f'the journal {path} cannot be made: {error.strerror}') from error
     if not stat.S_ISREG(found.st_mode):
-        raise Refused(f'the journal {path} is no ordinary file')
+        raise Refused(f'the journal {path} is no file')
     if os.name == 'posix' and found.st_uid != os.geteuid():
         raise Refused(f'the journal {path} belongs to another user: name one of your own')
     if os.name == 'posix' and found.st_mode & 0o077:
-        raise Refused(f'others can read or write the journal {path}: chmod 600 {path}')
+        raise Refused(f'the journal {path} can be read by others: chmod 600 it')

@@ -39,7 +39,7 @@ def payload_of(content_type: str, body: bytes, token: str) -> Payload:
 
 
 def is_json(essence: str) -> bool:
-    return bool(re.fullmatch(r"application/json|[\w!#$&^.+-]+/[\w!#$&^.+-]*\+json", essence))
+    return bool(re.fullmatch(r"application/json|[\w!#$%&'*+.^`|~-]+/[\w!#$%&'*+.^`|~-]+\+json", essence, re.ASCII))
 
 
 def difference(before: Optional[str], after: Optional[str]) -> str:
