@@ -21,8 +21,14 @@ def complete(*words, cwd=None):
 
 
 class Completion(unittest.TestCase):
+    def test_a_call(self):
+        self.assertEqual(complete('call', 't'), ['token'])
+        self.assertIn('--honours-key', complete('call', 'POST', 'http://x/', '--'))
+        self.assertEqual(complete('call', 'forget', '--f'), ['--force'])
+        self.assertEqual(complete('call', 'POST', '--data', ''), [])
+
     def test_commands(self):
-        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
                                         'audit', 'vault', 'config', 'help', '--version', '--help'])
         self.assertEqual(complete('s'), ['serve', 'sandbox', 'secret'])
         self.assertEqual(complete('--v'), ['--version'])
@@ -32,7 +38,7 @@ class Completion(unittest.TestCase):
                                               'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
-        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
                                               'audit', 'vault', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
