@@ -29,7 +29,7 @@ class Completion(unittest.TestCase):
 
     def test_commands(self):
         self.assertEqual(complete(''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
-                                        'audit', 'vault', 'config', 'help', '--version', '--help'])
+                                        'audit', 'vault', 'drill', 'config', 'help', '--version', '--help'])
         self.assertEqual(complete('s'), ['serve', 'sandbox', 'secret'])
         self.assertEqual(complete('--v'), ['--version'])
 
@@ -39,7 +39,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
         self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
-                                              'audit', 'vault', 'config'])
+                                              'audit', 'vault', 'drill', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
