@@ -118,6 +118,20 @@ def test_the_practice_api_alone_fails(tmp_path):
                           stdout=subprocess.DEVNULL).returncode == 7
 
 
+def test_over_tls(start_gate, sandbox, certs, tmp_path):
+    # Shows that an https target is drilled too, the faulty wire included, and verified.
+    gate = start_gate(None, config(sandbox.url, tls={'certificate': certs.certificate, 'key': certs.key}),
+                      tls=certs.client())
+    text = example(tmp_path, 'ticket-gate', [gate.port, gate.admin_port, sandbox.port])
+    text = text.partition('# The drill starts')[0].replace('http://127.0.0.1:%d' % gate.port,
+                                                           'https://localhost:%d' % gate.port)
+    cases = [word for name in ('replay', 'answer-dropped', 'request-duplicated') for word in ('--case', name)]
+    refused = drill(tmp_path, text + 'server: {ready: {within: 300ms}}\n', *cases)
+    assert refused.status == 3 and len(refused.of('error')) == 3
+    drilled = drill(tmp_path, text + f'tls: {{ca_file: {certs.ca}}}\n', *cases)
+    assert drilled.status == 0 and len(drilled.of('pass')) == 3, drilled
+
+
 # -- servers with one fault --------------------------------------------------------------
 
 def keyed(folder, fault):
