@@ -114,6 +114,8 @@ def test_the_practice_api_alone_fails(tmp_path):
             'key-empty'} <= set(drilled.of('fail')), drilled
     assert {'cut-before-work', 'key-too-long'} <= set(drilled.of('pass')), drilled
     assert drilled.cases['copies']['seen'].startswith('effects: 21 ')
+    halved = [event['text'] for event in drilled.cases['answer-halved']['events'] if event['actor'] == 'client']
+    assert halved[1].startswith('was told no answer')
     assert subprocess.run(['curl', '-s', f'http://127.0.0.1:{ports[2]}/effects'],
                           stdout=subprocess.DEVNULL).returncode == 7
 
