@@ -84,7 +84,7 @@ def test_a_gate_that_cannot_find_out(sandbox, tmp_path):
     drilled = drill(tmp_path, text.replace('settle: 5s', 'settle: 1s'), '--case', 'server-killed',
                     '--case', 'replay')
     assert drilled.status == 0, drilled
-    assert re.search(r'[1-6] that nobody knows', drilled.cases['server-killed']['seen'])
+    assert re.search(r'[1-7] that nobody knows', drilled.cases['server-killed']['seen'])
 
 
 def test_with_keys_of_the_gate(start_gate, sandbox, tmp_path):
