@@ -56,6 +56,7 @@ test: ## unit, store, black-box and browser tests, and the fuzz corpora; under t
 	meson test -C $(BUILD) --no-rebuild --print-errorlogs
 	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) -n $(JOBS) tests/blackbox
 	COUNTERFOIL_BINARY=$(BUILD)/counterfoil $(PYTEST) tests/browser
+	tools/drill $(BUILD)/counterfoil $(BUILD)/drill
 
 # One after the other, also under -j: each of them uses the whole machine.
 check: ## what CI does beyond `make test`, and more

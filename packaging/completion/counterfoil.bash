@@ -21,7 +21,8 @@ _counterfoil_words() {
 			--reference | --account | --state | --limit | --token | --task | \
 			--cursor | --action | --vkey | --since | --fingerprint | --to-file | \
 			--to-credential | --to-passphrase-file | --key-file | --agent | --role | \
-			--actions | --expires | --label)
+			--actions | --expires | --label | --target | --kill | --start | --case | \
+			--skip | --report | --output)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -34,7 +35,13 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --since | --to-file | --to-passphrase-file | --key-file) _counterfoil_files ;;
+	--config | --since | --to-file | --to-passphrase-file | --key-file | --output)
+		_counterfoil_files
+		;;
+	--case | --skip)
+		_counterfoil_reply "$(counterfoil drill cases 2>/dev/null | grep '^[a-z]')"
+		;;
+	--report) _counterfoil_reply "table tap junit json html" ;;
 	--role) _counterfoil_reply "agent approver operator auditor" ;;
 	--data)
 		compopt -o filenames 2>/dev/null
@@ -48,7 +55,7 @@ _counterfoil_value() {
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
 		--action | --vkey | --fingerprint | --to-credential | --agent | --actions | \
-		--expires | --label) ;;
+		--expires | --label | --target | --kill | --start) ;;
 	*) return 1 ;;
 	esac
 }
@@ -131,6 +138,17 @@ _counterfoil_vault() {
 	esac
 }
 
+_counterfoil_drill() {
+	if [[ ${words[1]-} == cases ]]; then
+		_counterfoil_reply "--help"
+	elif [[ $current == -* ]]; then
+		_counterfoil_reply "--target --kill --start --case --skip --report --output --json
+			--help"
+	else
+		_counterfoil_files
+	fi
+}
+
 _counterfoil_config() {
 	case ${words[1]-} in
 	'') _counterfoil_reply "check example schema import-openapi" ;;
@@ -187,12 +205,16 @@ _counterfoil_key() {
 
 _counterfoil_help() {
 	case ${words[*]:1} in
-	'') _counterfoil_reply "serve sandbox op approve deny key secret audit vault config" ;;
+	'')
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault drill
+			config"
+		;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke rm" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify prove rotate erase" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;
+	drill) _counterfoil_reply "cases" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
@@ -206,8 +228,8 @@ _counterfoil() {
 	_counterfoil_words
 	case ${words[0]-} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny key secret audit vault config
-			help --version --help"
+		_counterfoil_reply "serve sandbox op approve deny key secret audit vault drill
+			config help --version --help"
 		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
@@ -220,6 +242,7 @@ _counterfoil() {
 	secret) _counterfoil_secret ;;
 	audit) _counterfoil_audit ;;
 	vault) _counterfoil_vault ;;
+	drill) _counterfoil_drill ;;
 	config) _counterfoil_config ;;
 	help) _counterfoil_help ;;
 	esac

@@ -6,7 +6,7 @@
  */
 #include "cli/admin_client.h"
 
-#include "cli/terminal.h"
+#include "base/terminal.h"
 #include "config/settings.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include "cli/approval_view.h"
 
 #include "cli/op_view.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 enum {
 	FACT_WIDTH = 13,   /* of the names on the page */

@@ -9,7 +9,7 @@
 #include "cli/approval_view.h"
 #include "cli/command.h"
 #include "cli/op_view.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 #include <string.h>
 #include <unistd.h>

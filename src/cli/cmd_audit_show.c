@@ -10,7 +10,7 @@
 #include "cli/audit_read.h"
 #include "cli/command.h"
 #include "cli/data_place.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 #include "core/timestamp.h"
 
 #include <errno.h>

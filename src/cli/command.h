@@ -1,9 +1,9 @@
 /*
  * Commands: what a row of the program's table holds, and how a command line is read.
  *
- * A command has a name, texts, options and a function; or it has commands of its own and no
- * function. Help and messages come from the same row that the reading uses, so what they say
- * is accepted is accepted.
+ * A command has a name, texts, options and a function; or it has commands of its own, or both. Help
+ * and messages come from the same row that the reading uses, so what they say is accepted is
+ * accepted.
  *
  * Always true: nothing runs before its whole command line has been understood; a line that
  * is not is answered on stderr with what would have been, and ends with EXIT_USAGE.
@@ -11,6 +11,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -22,8 +23,9 @@ enum {
 };
 
 enum {
-	COMMAND_OPTIONS_MAX = 16,
-	COMMAND_OPERANDS_MAX = 4,
+	COMMAND_OPTIONS_MAX = 24,
+	COMMAND_OPERANDS_MAX = 16,
+	COMMAND_VALUES_MAX = 64,    /* of options that may be given again */
 	COMMAND_MESSAGE_MAX = 2048, /* bytes of one message; the rest is cut */
 };
 
@@ -31,6 +33,9 @@ struct command_option {
 	const char *name;  /* "--listen" */
 	const char *value; /* what follows it: "ADDRESS"; NULL: a switch */
 	const char *help;  /* a line or more, without a last newline */
+	bool is_list;	   /* it may be given again: command_next_value() has them all */
+	char letter;	   /* 'H': -H is the same; 0: it has no short form */
+	bool may_be_empty; /* "" is a value, too */
 };
 
 struct command;
@@ -42,7 +47,15 @@ struct command_call {
 						     switch; NULL: not given */
 	const char *operands[COMMAND_OPERANDS_MAX];
 	size_t operand_count;
+	struct {
+		size_t option; /* its index */
+		const char *value;
+	} values[COMMAND_VALUES_MAX]; /* of the lists, in the order given */
+	size_t value_count;
 };
+
+/* The next value of a list, from *at (0 at first) on; NULL past the last. */
+const char *command_next_value(const struct command_call *call, size_t option, size_t *at);
 
 struct command {
 	const char *name;    /* all its words: "op list" */
@@ -53,7 +66,9 @@ struct command {
 	size_t option_count;
 	size_t operands_min, operands_max;
 	const struct command *const *commands; /* its own commands, NULL at the end; or NULL */
-	int (*run)(const struct command_call *call); /* returns the exit status */
+	/* Returns the exit status. NULL: it only has commands of its own; beside such, it runs
+	 * where the first word is none of theirs. */
+	int (*run)(const struct command_call *call);
 };
 
 /* Understand `words` (those after the command's own) and run it. Returns the exit status. */
@@ -79,14 +94,20 @@ int command_misused(const struct command *command, const char *format, ...)
 /* The commands, one a file. */
 extern const struct command command_serve;
 extern const struct command command_sandbox;
+extern const struct command command_call;
 extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
+extern const struct command command_drill;
 extern const struct command command_config;
 extern const struct command command_key;
 extern const struct command command_secret;
 extern const struct command command_audit;
 extern const struct command command_vault;
+extern const struct command command_call_list; /* of call */
+extern const struct command command_call_show;
+extern const struct command command_call_forget;
+extern const struct command command_call_token;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
 extern const struct command command_audit_rotate;

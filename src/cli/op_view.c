@@ -5,7 +5,7 @@
 #include "cli/op_view.h"
 
 #include "cli/table.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 #include "core/money.h"
 #include "core/operation.h"
 

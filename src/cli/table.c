@@ -5,7 +5,7 @@
 #include "cli/table.h"
 
 #include "base/err.h"
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 enum {
 	GAP = 2,	 /* blanks between two columns */

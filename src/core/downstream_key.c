@@ -7,16 +7,16 @@
  */
 #include "core/downstream_key.h"
 
+#include "base/base32.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "json/json.h"
 
-enum { GROUP_BITS = 5, GROUP_MASK = 31 };
+enum { DOWNSTREAM_KEY_BYTES = DOWNSTREAM_KEY_TEXT / 8 * 5 };
 
 void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY_TEXT + 1])
 {
 	static const char tag[] = "counterfoil/key/1"; /* hashed with its NUL */
-	static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
 	struct hasher hasher;
 	struct hash hash;
 
@@ -24,13 +24,7 @@ void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY
 	hasher_add(&hasher, tag, sizeof(tag));
 	hasher_add(&hasher, id->bytes, sizeof(id->bytes));
 	hasher_end(&hasher, &hash);
-	for (unsigned i = 0; i < DOWNSTREAM_KEY_TEXT; i++) {
-		unsigned bit = i * GROUP_BITS, at = bit / 8, shift = 16 - GROUP_BITS - bit % 8;
-		unsigned pair = (unsigned)hash.bytes[at] << 8 | hash.bytes[at + 1];
-
-		out[i] = digits[pair >> shift & GROUP_MASK];
-	}
-	out[DOWNSTREAM_KEY_TEXT] = '\0';
+	base32_write(hash.bytes, DOWNSTREAM_KEY_BYTES, out);
 }
 
 static const struct str in_header = {"header ", 7}, in_field = {"field ", 6};

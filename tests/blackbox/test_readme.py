@@ -19,7 +19,7 @@ CALLING = ROOT / 'docs' / 'guide' / 'calling.md'
 READY_SECONDS = 30
 COMMANDS = ['serve', 'sandbox', 'op list', 'op show', 'op cancel', 'op resolve', 'op locks', 'op release',
             'key create', 'key list', 'key revoke', 'secret set', 'secret list', 'secret rm',
-            'vault show', 'vault rotate', 'vault rewrap', 'audit show', 'audit export', 'audit verify', 'config check', 'config example', 'config schema', 'config import-openapi']
+            'vault show', 'vault rotate', 'vault rewrap', 'audit show', 'audit export', 'audit verify', 'drill', 'config check', 'config example', 'config schema', 'config import-openapi']
 
 
 def free_port():

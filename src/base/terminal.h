@@ -5,8 +5,8 @@
  * move the cursor, recolour a line or turn its reading direction, and so make an operator
  * see something else than what is. Here every control character is written as an escape.
  */
-#ifndef CLI_TERMINAL_H
-#define CLI_TERMINAL_H
+#ifndef BASE_TERMINAL_H
+#define BASE_TERMINAL_H
 
 #include "base/buf.h"
 #include "base/str.h"

@@ -1,5 +1,5 @@
 /* Nothing that a client sends makes a terminal do something. */
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 #include "cli_test.h"
 

@@ -2,7 +2,7 @@
  * One character at a time: what a terminal would obey becomes an escape, what it cannot read
  * is shown byte by byte, everything else stays as it is.
  */
-#include "cli/terminal.h"
+#include "base/terminal.h"
 
 #include <stdbool.h>
 

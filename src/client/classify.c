@@ -1,0 +1,194 @@
+/*
+ * Reading an answer's meaning.
+ *
+ * Two tables: a gate's outcomes, and the advice of a gate's problems that name no outcome. What is
+ * in neither is read by its status. Where the two could be at odds, the more careful one counts:
+ * what is not certain is asked about, never sent again.
+ *
+ * Always true: MEANS_NOT_YET and MEANS_UNRECORDED are said only where nothing happened for certain.
+ * Cannot fail: an answer that cannot be understood is one that says only its status.
+ */
+#include "client/classify.h"
+
+#include "core/outcome.h"
+#include "json/json.h"
+
+enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
+
+static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
+
+static struct str header(struct str headers, struct str name);
+static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
+
+void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
+		       struct answer_facts *out_facts)
+{
+	struct answer_facts facts = {.status = status};
+	struct str type = header(headers, STR("Content-Type"));
+	uint64_t after;
+
+	facts.outcome = header(headers, STR("Operation-Outcome"));
+	facts.operation = header(headers, STR("Operation-Id"));
+	facts.state = header(headers, STR("Operation-State"));
+	if (str_to_u64(header(headers, STR("Retry-After")), AFTER_MAX_S, &after))
+		facts.after_s = (int64_t)after;
+	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
+	    (facts.operation.len && status == 202))
+		read_problem(body, mem, &facts);
+	*out_facts = facts;
+}
+
+static struct str header(struct str headers, struct str name)
+{
+	struct str line;
+
+	while (str_split(&headers, '\n', &line))
+		if (line.len > name.len && line.at[name.len] == ':' &&
+		    str_equal_nocase(str_of(line.at, name.len), name))
+			return str_trim(str_from_index(line, name.len + 1));
+	return STR("");
+}
+
+static struct str text_at(const struct json_value *json, const char *pointer)
+{
+	const struct json_value *value = json_at(json, str_from(pointer));
+
+	return value && value->type == JSON_STRING ? value->string : STR("");
+}
+
+/* A problem, or what a 202 says of its operation; they have the same members. */
+static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts)
+{
+	const struct json_value *after;
+	struct json_value *json;
+	struct json_error error;
+	struct str type;
+
+	if (body.len > FACTS_BODY_MAX ||
+	    json_read(body, &json_limits_default, mem, &json, &error) != 0)
+		return;
+	type = text_at(json, "/type");
+	facts->is_problem = str_starts_with(type, problem_prefix);
+	facts->slug = facts->is_problem ? str_from_index(type, problem_prefix.len) : STR("");
+	if (!answer_is_gate(facts))
+		return;
+	facts->detail = text_at(json, "/detail");
+	if (!facts->detail.len)
+		facts->detail = text_at(json, "/title");
+	facts->advice = text_at(json, "/retry/advice");
+	facts->status_url = text_at(json, "/operation/status_url");
+	after = json_at(json, STR("/retry/after"));
+	if (after && after->type == JSON_NUMBER)
+		json_number_to_i64(&after->number, &facts->after_s);
+	if (facts->after_s < 0 || facts->after_s > AFTER_MAX_S)
+		facts->after_s = AFTER_MAX_S;
+}
+
+bool answer_is_gate(const struct answer_facts *facts)
+{
+	return facts->is_problem || (facts->operation.len > 0 && facts->outcome.len > 0);
+}
+
+static enum meaning gate_meaning(const struct answer_facts *facts);
+
+enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)
+{
+	struct status_classes classes;
+	int status = facts->status;
+
+	if (answer_is_gate(facts))
+		return gate_meaning(facts);
+	if (honours_key && (status == 409 || status == 425))
+		return MEANS_OPEN;
+	status_classes_default(&classes);
+	if (status_class_has(classes.not_sent, status))
+		return MEANS_NOT_YET;
+	if (status < 200 || status > 599 || status_class_has(classes.unknown, status))
+		return MEANS_UNCERTAIN;
+	return status < 400 ? MEANS_DONE : MEANS_FAILED;
+}
+
+/* The end of an operation, by the state that came with it; without one by its status. */
+static enum meaning ended(const struct answer_facts *facts)
+{
+	if (facts->state.len)
+		return str_equal(facts->state, STR("completed")) ? MEANS_DONE : MEANS_FAILED;
+	return facts->status < 400 ? MEANS_DONE : MEANS_FAILED;
+}
+
+/* Of a problem that names no outcome: the request was not taken, and the advice says what to do. */
+static enum meaning by_advice(struct str advice)
+{
+	if (str_equal(advice, STR("same_key")) || str_equal(advice, STR("wait")))
+		return MEANS_NOT_YET;
+	if (str_equal(advice, STR("fix")) || str_equal(advice, STR("stop")) ||
+	    str_equal(advice, STR("new_key")))
+		return MEANS_UNRECORDED;
+	return MEANS_UNCERTAIN;
+}
+
+static enum meaning gate_meaning(const struct answer_facts *facts)
+{
+	static const struct {
+		struct str outcome;
+		enum meaning meaning;
+	} table[] = {
+		{{"running", 7}, MEANS_OPEN},
+		{{"queued", 6}, MEANS_OPEN},
+		{{"awaiting_approval", 17}, MEANS_OPEN},
+		{{"conflict", 8}, MEANS_CONFLICT},
+		{{"locked", 6}, MEANS_NOT_YET},
+		{{"refused", 7}, MEANS_UNRECORDED},
+		{{"denied", 6}, MEANS_FAILED},
+		{{"unknown", 7}, MEANS_UNCERTAIN},
+		{{"not_sent", 8}, MEANS_NOT_YET},
+		{{"expired", 7}, MEANS_LOST},
+	};
+	struct str outcome = facts->outcome;
+
+	if (str_equal(outcome, STR("created")) || str_equal(outcome, STR("replayed")) ||
+	    str_equal(outcome, STR("reused")))
+		return ended(facts);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (str_equal(outcome, table[i].outcome))
+			return table[i].meaning;
+	return by_advice(facts->advice);
+}
+
+struct str answer_outcome(const struct answer_facts *facts, enum meaning meaning)
+{
+	static const struct str plain[] = {
+		[MEANS_DONE] = {"created", 7},	    [MEANS_FAILED] = {"failed", 6},
+		[MEANS_OPEN] = {"running", 7},	    [MEANS_UNCERTAIN] = {"unknown", 7},
+		[MEANS_NOT_YET] = {"not_sent", 8},  [MEANS_UNRECORDED] = {"refused", 7},
+		[MEANS_CONFLICT] = {"conflict", 8}, [MEANS_LOST] = {"expired", 7},
+	};
+
+	/* A failure of the service's is one, also where the gate has just "created" or replayed it.
+	 */
+	if (facts->outcome.len &&
+	    (meaning != MEANS_FAILED || str_equal(facts->outcome, STR("denied"))))
+		return facts->outcome;
+	return plain[meaning];
+}
+
+const char *meaning_advice(enum meaning meaning)
+{
+	switch (meaning) {
+	case MEANS_DONE:
+		return "stop";
+	case MEANS_FAILED:
+		return "new_key";
+	case MEANS_OPEN:
+		return "wait";
+	case MEANS_NOT_YET:
+		return "same_key";
+	case MEANS_UNRECORDED:
+	case MEANS_CONFLICT:
+		return "fix";
+	case MEANS_UNCERTAIN:
+	case MEANS_LOST:
+		break;
+	}
+	return "human";
+}

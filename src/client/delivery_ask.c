@@ -1,0 +1,303 @@
+/*
+ * Asking the gate what became of a step.
+ *
+ * The gate's own resources are at the origin of the URL, under /.counterfoil. They are asked with
+ * the caller's own headers, since the gate tells an operation to its account alone; never with the
+ * write's body.
+ *
+ * | the gate says                | then                                                   |
+ * | ---------------------------- | ------------------------------------------------------ |
+ * | it has ended                 | its kept answer is fetched and told                    |
+ * | running, queued, waiting     | asked again, the gate waiting with us, while there is time |
+ * | unknown                      | what its advice says; only a person: stop              |
+ * | no such token                | sent again; not under another credential than before   |
+ * | nothing, as there is no gate | sent again where the key is honoured, else stop        |
+ *
+ * Always true: nothing is sent here. Can fail: as delivery_settle().
+ */
+#include "client/delivery_internal.h"
+
+#include "base/err.h"
+#include "json/json.h"
+
+#include <stdio.h>
+
+enum {
+	ASK_MS = 20000,	 /* a look that does not wait */
+	POLL_MAX_S = 30, /* that the gate is asked to wait with us */
+	HEADERS_MAX = 128 * 1024,
+	TARGET_MAX = 4096,
+};
+
+static int learn_operation(struct delivery *delivery, const struct json_value *operation);
+static int learn_nothing_known(struct delivery *delivery);
+static int learn_no_gate(struct delivery *delivery);
+static int learn_no_word(struct delivery *delivery, struct str reason, bool goes_on,
+			 int64_t after_s);
+
+/* "/.counterfoil/operations…" below the origin, with the caller's headers. False: no memory. */
+static bool ask_for(struct delivery *delivery, const char *target, int64_t timeout_ms)
+{
+	const struct delivery_request *request = delivery->request;
+	struct str rest = request->headers, line, origin = url_origin(delivery->entry.step.url);
+	struct web_request web = {.options = &request->web, .method = STR("GET")};
+	struct buf headers;
+	bool is_fine;
+
+	buf_init(&headers, HEADERS_MAX);
+	while (str_split(&rest, '\n', &line))
+		if (line.len && !str_starts_with_nocase(line, STR("Content-")) &&
+		    !str_starts_with_nocase(line, STR("Prefer:"))) {
+			buf_append_str(&headers, line);
+			buf_append_byte(&headers, '\n');
+		}
+	web.url = arena_printf(delivery->mem, "%.*s/.counterfoil/operations%s", STR_ARG(origin),
+			       target);
+	web.headers = buf_str(&headers);
+	web.timeout_ms = timeout_ms;
+	is_fine = web.url.at && !headers.is_spoiled;
+	if (is_fine)
+		web_ask(&web, &delivery->answer);
+	buf_fini(&headers);
+	return is_fine;
+}
+
+/* By its id where that is known, and then the gate may wait with us; else by its token. */
+static bool ask(struct delivery *delivery)
+{
+	struct str operation = delivery->entry.operation, token = delivery->entry.step.token;
+	int64_t poll_s = delivery_left(delivery) / 1000;
+	char target[TARGET_MAX];
+	struct buf text;
+	bool is_fine;
+
+	if (delivery->entry.state != ENTRY_OPEN || poll_s < 0)
+		poll_s = 0;
+	if (poll_s > POLL_MAX_S)
+		poll_s = POLL_MAX_S;
+	buf_init(&text, sizeof(target) - 1);
+	if (operation.len) {
+		buf_printf(&text, "/%.*s?wait=%lld", STR_ARG(operation), (long long)poll_s);
+	} else {
+		buf_append_str(&text, STR("?token="));
+		for (size_t i = 0; i < token.len; i++)
+			buf_printf(&text, "%%%02X", (unsigned char)token.at[i]);
+	}
+	is_fine = !text.is_spoiled;
+	if (is_fine) {
+		memcpy(target, text.at, text.len);
+		target[text.len] = '\0';
+		is_fine = ask_for(delivery, target, ASK_MS + poll_s * 1000);
+	}
+	buf_fini(&text);
+	return is_fine;
+}
+
+/* The operation in the answer; NULL where the list has none. False: this is no gate's answer. */
+static bool find_operation(struct delivery *delivery, const struct json_value **out)
+{
+	/* Copied: what is asked next overwrites the answer, and the tree points into its text. */
+	struct str text = arena_str(delivery->mem, buf_str(&delivery->answer.body));
+	const struct json_value *list, *state;
+	struct json_value *json;
+	struct json_error error;
+
+	*out = NULL;
+	if (delivery->answer.status != 200 || !text.at ||
+	    json_read(text, &json_limits_default, delivery->mem, &json, &error) != 0)
+		return false;
+	list = json_at(json, STR("/operations"));
+	if (list && list->type == JSON_ARRAY) {
+		*out = list->array.count ? list->array.items[0] : NULL;
+		return true;
+	}
+	state = json_at(json, STR("/state"));
+	*out = json;
+	return state && state->type == JSON_STRING && json_at(json, STR("/retry"));
+}
+
+int delivery_ask(struct delivery *delivery)
+{
+	const struct json_value *operation;
+	struct answer_facts facts;
+	struct web_answer *answer = &delivery->answer;
+
+	if (delivery->is_bare)
+		return learn_no_gate(delivery);
+	if (!ask(delivery))
+		return journal_say(delivery->err, FAIL_MEMORY,
+				   "there is no memory to ask the gate");
+	if (answer->sending != SENDING_ANSWERED)
+		return learn_no_word(delivery, str_from(answer->reason), true, 0);
+	if (find_operation(delivery, &operation))
+		return operation ? learn_operation(delivery, operation)
+				 : learn_nothing_known(delivery);
+	answer_facts_read(answer->status, buf_str(&answer->headers), buf_str(&answer->body),
+			  delivery->mem, &facts);
+	if (!facts.is_problem)
+		return learn_no_gate(delivery);
+	if (answer->status == 404)
+		return learn_nothing_known(delivery);
+	/* It is a gate, and will not tell: not this caller, or not now. */
+	return learn_no_word(delivery, facts.detail, answer->status >= 429, facts.after_s);
+}
+
+/* The gate could not be asked, or does not say. */
+static int learn_no_word(struct delivery *delivery, struct str reason, bool goes_on,
+			 int64_t after_s)
+{
+	struct lesson lesson = {
+		.meaning = MEANS_UNCERTAIN,
+		.what = "asked",
+		.source = "status",
+		.outcome = STR("unknown"),
+		.advice = STR("query"),
+		.reason = reason,
+		.after_s = after_s,
+		.goes_on = goes_on,
+	};
+	int r = delivery_settle(delivery, &lesson);
+
+	if (r == 0 && delivery->move != MOVE_STOP)
+		delivery_pause(delivery, after_s);
+	return r;
+}
+
+/* Settle that nobody knows, and that nothing more can be done here. */
+static int stop_unknown(struct delivery *delivery, bool is_gate, const char *reason)
+{
+	struct lesson lesson = {
+		.meaning = MEANS_UNCERTAIN,
+		.what = "asked",
+		.source = "status",
+		.outcome = STR("unknown"),
+		.advice = STR("human"),
+		.reason = str_from(reason),
+		.is_gate = is_gate,
+	};
+
+	return delivery_settle(delivery, &lesson);
+}
+
+static int learn_no_gate(struct delivery *delivery)
+{
+	if (delivery->entry.is_gate)
+		return learn_no_word(delivery,
+				     STR("what answers there now is not the gate that was there"),
+				     true, 0);
+	delivery->is_bare = true;
+	if (!delivery->may_send)
+		return stop_unknown(delivery, false, "no gate is there that could be asked");
+	if (!delivery->request->honours_key)
+		return stop_unknown(
+			delivery, false,
+			"there is no gate to ask, and nothing says that this API honours the "
+			"Idempotency-Key: it is not sent again");
+	delivery->move = MOVE_SEND;
+	delivery_pause(delivery, 0);
+	return 0;
+}
+
+static int learn_nothing_known(struct delivery *delivery)
+{
+	struct str before = delivery->entry.credential;
+	struct str now = delivery->has_mark ? str_from(delivery->mark) : STR("");
+
+	if (!delivery->may_send)
+		return stop_unknown(delivery, true, "the gate knows no operation of this token");
+	if (!str_equal(before, now) && !delivery->request->same_account)
+		return stop_unknown(
+			delivery, true,
+			"the gate knows no operation of this token, but it was sent with another "
+			"credential: under this one it could be another account's");
+	delivery->entry.is_gate = true;
+	delivery->entry.operation = STR("");
+	delivery->move = MOVE_SEND;
+	if (delivery->tries)
+		delivery_pause(delivery, 0);
+	return 0;
+}
+
+/* -- what it says of the operation ----------------------------------------------------- */
+
+static struct str text_at(const struct json_value *json, struct str pointer)
+{
+	const struct json_value *value = json_at(json, pointer);
+
+	return value && value->type == JSON_STRING ? value->string : STR("");
+}
+
+/* The kept answer into delivery->answer. False: it has none; *out_again: it could not be told. */
+static bool fetch_answer(struct delivery *delivery, struct str id, bool *out_again)
+{
+	char target[TARGET_MAX];
+	struct str replayed;
+
+	*out_again = false;
+	snprintf(target, sizeof(target), "/%.*s/response", STR_ARG(id));
+	if (!ask_for(delivery, target, ASK_MS) || delivery->answer.sending != SENDING_ANSWERED) {
+		*out_again = true;
+		return false;
+	}
+	replayed = web_header(buf_str(&delivery->answer.headers), STR("Idempotent-Replayed"));
+	return str_equal(replayed, STR("true"));
+}
+
+static int learn_end(struct delivery *delivery, struct lesson *lesson, bool has_happened)
+{
+	bool again;
+
+	lesson->meaning = has_happened ? MEANS_DONE : MEANS_FAILED;
+	lesson->outcome = has_happened ? STR("replayed") : STR("failed");
+	lesson->advice = STR("");
+	lesson->has_answer = fetch_answer(delivery, lesson->operation, &again);
+	if (again)
+		return learn_no_word(delivery, str_from(delivery->answer.reason), true, 0);
+	return delivery_settle(delivery, lesson);
+}
+
+/* It is open, and the same request is what moves it on. */
+static bool is_to_be_sent(const struct lesson *lesson)
+{
+	return str_equal(lesson->advice, STR("same_key"));
+}
+
+static int learn_operation(struct delivery *delivery, const struct json_value *operation)
+{
+	const struct json_value *after = json_at(operation, STR("/retry/after"));
+	struct str state = text_at(operation, STR("/state"));
+	struct lesson lesson = {
+		.meaning = MEANS_OPEN,
+		.what = "asked",
+		.source = "status",
+		.outcome = state,
+		.operation = text_at(operation, STR("/id")),
+		.advice = text_at(operation, STR("/retry/advice")),
+		.reason = text_at(operation, STR("/reason")),
+		.is_gate = true,
+		.goes_on = true,
+	};
+	int r;
+
+	if (after && after->type == JSON_NUMBER)
+		json_number_to_i64(&after->number, &lesson.after_s);
+	if (str_equal(state, STR("completed")))
+		return learn_end(delivery, &lesson, true);
+	if (str_equal(state, STR("failed")) || str_equal(state, STR("cancelled")))
+		return learn_end(delivery, &lesson, false);
+	if (str_equal(state, STR("unknown"))) {
+		lesson.meaning = MEANS_UNCERTAIN;
+		lesson.goes_on = !str_equal(lesson.advice, STR("human")) &&
+				 !str_equal(lesson.advice, STR("stop"));
+	}
+	if (is_to_be_sent(&lesson) && !delivery->may_send)
+		lesson.goes_on = false;
+	r = delivery_settle(delivery, &lesson);
+	if (r != 0 || delivery->move == MOVE_STOP)
+		return r;
+	delivery->move = is_to_be_sent(&lesson) ? MOVE_SEND : MOVE_ASK;
+	/* Where the gate waits with us, its answer is the pause. */
+	if (lesson.meaning != MEANS_OPEN || delivery->move == MOVE_SEND)
+		delivery_pause(delivery, lesson.after_s);
+	return 0;
+}

@@ -1,0 +1,68 @@
+/*
+ * What came of a drill: scenarios, cases, and the events of each.
+ *
+ * Plain values, filled by the engine and read by the reports. Texts live in the arena of the
+ * whole report; those of a case's name, what and why are constant.
+ */
+#ifndef DRILL_RESULT_H
+#define DRILL_RESULT_H
+
+#include "base/arena.h"
+
+#include <stdint.h>
+
+enum drill_verdict {
+	DRILL_PASS,
+	DRILL_FAIL,
+	DRILL_NOT_APPLICABLE,
+	DRILL_ERROR, /* it could not be judged */
+	DRILL_VERDICTS
+};
+const char *drill_verdict_text(enum drill_verdict verdict); /* "pass", … */
+
+enum drill_actor { DRILL_CLIENT, DRILL_WIRE, DRILL_SERVER, DRILL_COUNT, DRILL_ACTORS };
+
+enum { DRILL_EVENTS_MAX = 500 }; /* of a case; more are left out */
+
+struct drill_event {
+	int64_t at_us; /* since the case began */
+	enum drill_actor actor;
+	int lane; /* which request of several, from 0 */
+	struct str text;
+	struct drill_event *next;
+};
+
+struct drill_case_result {
+	const char *name;
+	const char *what; /* it does, in one sentence */
+	const char *why;  /* it matters */
+	enum drill_verdict verdict;
+	struct str seen;				       /* one sentence, with counts */
+	int64_t effects_before, effects_after, effects_wanted; /* -1: not counted */
+	int64_t duration_us;
+	struct drill_event *events, *last_event;
+	size_t event_count;
+};
+
+struct drill_scenario_result {
+	struct str name, file, target;
+	struct drill_case_result *cases;
+	size_t case_count;
+};
+
+struct drill_report {
+	struct str program_version;
+	int64_t began_ms;
+	struct drill_scenario_result *scenarios;
+	size_t scenario_count;
+};
+
+/*
+ * Add an event; text and event live in `mem`, and without room for them it is left out. One thread
+ * at a time for one case.
+ */
+void drill_event_add(struct drill_case_result *result, struct arena *mem, int64_t at_us,
+		     enum drill_actor actor, int lane, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
+
+#endif
