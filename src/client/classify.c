@@ -89,6 +89,12 @@ bool answer_is_gate(const struct answer_facts *facts)
 	return facts->is_problem || (facts->operation.len > 0 && facts->outcome.len > 0);
 }
 
+bool answer_is_passed(const struct answer_facts *facts)
+{
+	return !facts->operation.len && (str_equal(facts->slug, STR("upstream-failed")) ||
+					 str_equal(facts->slug, STR("upstream-timeout")));
+}
+
 static enum meaning gate_meaning(const struct answer_facts *facts);
 
 enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)

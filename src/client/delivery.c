@@ -281,6 +281,7 @@ static int learn_answer(struct delivery *delivery, struct answer_facts *facts)
 	answer_facts_read(answer->status, buf_str(&answer->headers), buf_str(&answer->body),
 			  delivery->mem, facts);
 	meaning = answer_meaning(facts, delivery->request->honours_key);
+	delivery->is_past_gate |= !answer_is_gate(facts) || answer_is_passed(facts);
 	/* A gate that tells of the operation knows of all that was sent under its token. */
 	if (facts->operation.len && answer_is_gate(facts))
 		delivery->is_certain = meaning != MEANS_UNCERTAIN;

@@ -10,7 +10,7 @@
  * | it has ended                 | its kept answer is fetched and told                    |
  * | running, queued, waiting     | asked again, the gate waiting with us, while there is time |
  * | unknown                      | what its advice says; only a person: stop              |
- * | no such token                | sent again; not under another credential than before   |
+ * | no such token                | sent again, unless that proves nothing                 |
  * | nothing, as there is no gate | sent again where the key is honoured, else stop        |
  *
  * Always true: nothing is sent here. Can fail: as delivery_settle().
@@ -198,20 +198,37 @@ static int learn_no_gate(struct delivery *delivery)
 	return 0;
 }
 
+/*
+ * Why "no such token" is no proof that nothing happened; NULL: it is one. What has been answered by
+ * the service itself has gone past the gate's records: a gate may let a write through unprotected.
+ */
+static const char *doubt_of_absence(const struct delivery *delivery)
+{
+	const struct journal_entry *entry = &delivery->entry;
+	struct str now = delivery->has_mark ? str_from(delivery->mark) : STR("");
+
+	if (entry->operation.len)
+		return "the gate does not know the operation any more";
+	if (delivery->is_past_gate || (!entry->is_gate && str_equal(entry->advice, STR("human"))))
+		return "what answered before was not the gate, which keeps no record of this "
+		       "write: "
+		       "it does not protect it";
+	if (!str_equal(entry->credential, now) && !delivery->request->same_account)
+		return "the gate knows no operation of this token, but it was sent with another "
+		       "credential: under this one it could be another account's";
+	return NULL;
+}
+
 static int learn_nothing_known(struct delivery *delivery)
 {
-	struct str before = delivery->entry.credential;
-	struct str now = delivery->has_mark ? str_from(delivery->mark) : STR("");
+	const char *doubt = doubt_of_absence(delivery);
 
 	if (!delivery->may_send)
 		return stop_unknown(delivery, true, "the gate knows no operation of this token");
-	if (!str_equal(before, now) && !delivery->request->same_account)
-		return stop_unknown(
-			delivery, true,
-			"the gate knows no operation of this token, but it was sent with another "
-			"credential: under this one it could be another account's");
+	if (doubt)
+		return stop_unknown(delivery, !delivery->is_past_gate && delivery->entry.is_gate,
+				    doubt);
 	delivery->entry.is_gate = true;
-	delivery->entry.operation = STR("");
 	delivery->move = MOVE_SEND;
 	if (delivery->tries)
 		delivery_pause(delivery, 0);

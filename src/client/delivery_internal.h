@@ -26,11 +26,12 @@ struct delivery {
 	char mark[CREDENTIAL_MARK + 1]; /* of the credential that is used now */
 	int64_t deadline_ms;		/* monotonic */
 	enum delivery_move move;
-	bool is_recorded; /* the sending that comes next is in the journal already */
-	uint32_t tries;	  /* in a row, for the pauses between them */
-	bool may_send;	  /* it is a delivery, not only a look */
-	bool is_certain;  /* nothing that was sent under this token is uncertain now */
-	bool is_bare;	  /* there is no gate: it has been asked, and nobody answered as one */
+	bool is_recorded;  /* the sending that comes next is in the journal already */
+	uint32_t tries;	   /* in a row, for the pauses between them */
+	bool may_send;	   /* it is a delivery, not only a look */
+	bool is_certain;   /* nothing that was sent under this token is uncertain now */
+	bool is_past_gate; /* the service answered itself: no gate has a record of that */
+	bool is_bare;	   /* there is no gate: it has been asked, and nobody answered as one */
 	struct web_answer answer; /* the last one, to whatever was asked */
 	struct delivery_result result;
 };
