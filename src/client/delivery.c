@@ -269,6 +269,7 @@ static int learn_silence(struct delivery *delivery)
 	delivery->is_certain = delivery->is_certain && !has_left;
 	lesson.meaning = delivery->is_certain ? MEANS_NOT_YET : MEANS_UNCERTAIN;
 	lesson.outcome = delivery->is_certain ? STR("not_sent") : STR("unknown");
+	lesson.advice = delivery->is_certain ? STR("same_key") : STR("query");
 	return delivery_settle(delivery, &lesson);
 }
 
@@ -295,7 +296,7 @@ static int learn_answer(struct delivery *delivery, struct answer_facts *facts)
 	lesson.advice = facts->advice;
 	lesson.reason = facts->detail;
 	lesson.after_s = facts->after_s;
-	lesson.is_gate = answer_is_gate(facts);
+	lesson.is_gate = answer_is_gate(facts) && !answer_is_passed(facts);
 	lesson.has_answer = meaning == MEANS_DONE || meaning == MEANS_FAILED ||
 			    meaning == MEANS_UNRECORDED || meaning == MEANS_CONFLICT;
 	lesson.goes_on =

@@ -199,9 +199,17 @@ static int learn_no_gate(struct delivery *delivery)
 }
 
 /*
- * Why "no such token" is no proof that nothing happened; NULL: it is one. What has been answered by
- * the service itself has gone past the gate's records: a gate may let a write through unprotected.
+ * Has the service itself answered, and so a gate has no record of what was sent? A gate may let a
+ * write through unprotected. Of an earlier run the advice tells: only of what is no gate's it is a
+ * person's matter at once.
  */
+static bool went_past(const struct delivery *delivery)
+{
+	return delivery->is_past_gate ||
+	       (!delivery->entry.is_gate && str_equal(delivery->entry.advice, STR("human")));
+}
+
+/* Why "no such token" is no proof that nothing happened; NULL: it is one. */
 static const char *doubt_of_absence(const struct delivery *delivery)
 {
 	const struct journal_entry *entry = &delivery->entry;
@@ -209,10 +217,9 @@ static const char *doubt_of_absence(const struct delivery *delivery)
 
 	if (entry->operation.len)
 		return "the gate does not know the operation any more";
-	if (delivery->is_past_gate || (!entry->is_gate && str_equal(entry->advice, STR("human"))))
-		return "what answered before was not the gate, which keeps no record of this "
-		       "write: "
-		       "it does not protect it";
+	if (went_past(delivery))
+		return "what answered before was not the gate: it does not protect this write, "
+		       "and has no record of it";
 	if (!str_equal(entry->credential, now) && !delivery->request->same_account)
 		return "the gate knows no operation of this token, but it was sent with another "
 		       "credential: under this one it could be another account's";
@@ -226,8 +233,7 @@ static int learn_nothing_known(struct delivery *delivery)
 	if (!delivery->may_send)
 		return stop_unknown(delivery, true, "the gate knows no operation of this token");
 	if (doubt)
-		return stop_unknown(delivery, !delivery->is_past_gate && delivery->entry.is_gate,
-				    doubt);
+		return stop_unknown(delivery, !went_past(delivery), doubt);
 	delivery->entry.is_gate = true;
 	delivery->move = MOVE_SEND;
 	if (delivery->tries)

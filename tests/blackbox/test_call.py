@@ -220,7 +220,8 @@ def test_under_another_credential_nothing_is_sent_again(caller, start_gate, upst
         assert upstream.effects(path) == 0
         allowed = caller.call(where, BODY, wait=5, more=['--same-account'],
                               env={'COUNTERFOIL_CREDENTIAL': 'second'})
-    assert allowed['outcome'] == 'created' and upstream.effects(path) == 1
+    assert allowed['outcome'] == 'created', allowed
+    assert upstream.effects(path) == 1
 
 
 def test_without_a_gate_nothing_is_sent_twice(caller, upstream, bare, path):
