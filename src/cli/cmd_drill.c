@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "drill/case.h"
 #include "drill/drill.h"
+#include "drill/rehearsal.h"
 #include "drill/report.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ enum {
 	OPTION_REPORT,
 	OPTION_OUTPUT,
 	OPTION_JSON,
+	OPTION_CONFIG,
+	OPTION_GATE,
 };
 
 static const struct command_option options[] = {
@@ -43,6 +46,8 @@ static const struct command_option options[] = {
 	 true},
 	{"--output", "FILE", "where a report without a file of its own goes"},
 	{"--json", NULL, "the same as --report json"},
+	{"--config", "FILE", "rehearse this configuration of a gate instead of scenarios"},
+	{"--gate", "PROGRAM", "with --config: the counterfoil to start, instead of this one"},
 };
 
 /* -- reports ------------------------------------------------------------------------- */
@@ -208,12 +213,49 @@ static int run_all(const struct scenario *scenarios, const struct wish *wish, si
 	return r;
 }
 
+static int write_reports(const struct drill_report *report, const struct wish *wish)
+{
+	int status = drill_status(report), written;
+
+	for (size_t i = 0; i < wish->report_count; i++) {
+		written = write_report(report, &wish->reports[i]);
+		status = written == EXIT_DONE ? status : written;
+	}
+	return status;
+}
+
+/* --config: the actions of a configuration instead of scenarios. */
+static int rehearse(const struct command_call *call, const struct wish *wish, struct arena *mem)
+{
+	const struct rehearsal_options how = {.config = call->options[OPTION_CONFIG],
+					      .gate = call->options[OPTION_GATE]};
+	struct drill_report report = {.program_version = STR(COUNTERFOIL_VERSION),
+				      .began_ms = env_wall_ms(&env_machine)};
+	struct settings_report wrong;
+	char why[REHEARSAL_WHY_MAX];
+	struct interrupt interrupt;
+	int r;
+
+	if (!interrupt_begin(&interrupt))
+		return EXIT_NOT_JUDGED;
+	settings_report_init(&wrong);
+	r = drill_rehearse(&how, &interrupt, mem, &report, &wrong, why);
+	settings_report_print(&wrong, stderr);
+	settings_report_fini(&wrong);
+	interrupt_end(&interrupt);
+	if (r == REHEARSAL_FAILED)
+		command_message("%s", why);
+	if (r == 0)
+		return write_reports(&report, wish);
+	return r == REHEARSAL_WRONG ? EXIT_USAGE : EXIT_NOT_JUDGED;
+}
+
 static int drill_all(const struct command_call *call, const struct wish *wish, struct arena *mem)
 {
 	struct scenario *scenarios = arena_zalloc(mem, call->operand_count * sizeof(*scenarios));
 	struct drill_report report = {.program_version = STR(COUNTERFOIL_VERSION),
 				      .began_ms = env_wall_ms(&env_machine)};
-	int status, written;
+	int status;
 
 	report.scenarios = arena_zalloc(mem, call->operand_count * sizeof(*report.scenarios));
 	if (!scenarios || !report.scenarios)
@@ -223,12 +265,7 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 		return status;
 	if (run_all(scenarios, wish, call->operand_count, mem, &report) != 0)
 		return EXIT_NOT_JUDGED;
-	status = drill_status(&report);
-	for (size_t i = 0; i < wish->report_count; i++) {
-		written = write_report(&report, &wish->reports[i]);
-		status = written == EXIT_DONE ? status : written;
-	}
-	return status;
+	return write_reports(&report, wish);
 }
 
 static int run(const struct command_call *call)
@@ -241,10 +278,15 @@ static int run(const struct command_call *call)
 		status = read_names(call, OPTION_CASE, wish.choice.only, &wish.choice.only_count);
 	if (status == 0)
 		status = read_names(call, OPTION_SKIP, wish.choice.skip, &wish.choice.skip_count);
+	if (status == 0 && !call->options[OPTION_CONFIG] == !call->operand_count)
+		status = command_misused(call->command, "name scenarios, or one --config FILE");
+	if (status == 0 && call->options[OPTION_GATE] && !call->options[OPTION_CONFIG])
+		status = command_misused(call->command, "--gate goes with --config");
 	if (status != 0)
 		return status;
 	arena_init(&mem, DRILL_MEMORY_MAX);
-	status = drill_all(call, &wish, &mem);
+	status = call->options[OPTION_CONFIG] ? rehearse(call, &wish, &mem)
+					      : drill_all(call, &wish, &mem);
 	arena_fini(&mem);
 	return status;
 }
@@ -270,14 +312,15 @@ static const struct command *const drill_commands[] = {&command_cases, NULL};
 const struct command command_drill = {
 	.name = "drill",
 	.summary = "rehearses contested writes against an API, and counts what it did",
-	.usage = "SCENARIO... [OPTIONS]",
+	.usage = "SCENARIO... [OPTIONS] | --config FILE [OPTIONS]",
 	.text = "A scenario is a YAML file: the write, how to count its effects, where the id is.\n"
 		"Every case is judged by counts and by the resource itself, never by answers\n"
-		"alone. Exit status: 0 all passed or did not apply, 1 a case failed, 2 a scenario\n"
+		"alone. With --config the actions of a gate's configuration are rehearsed at a gate of\n"
+		"their own, with a stand-in for every service. Exit status: 0 all passed or did not apply, 1 a case failed, 2 a scenario\n"
 		"is wrong, 3 a case could not be judged.\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
-	.operands_min = 1,
+	.operands_min = 0,
 	.operands_max = DRILL_SCENARIOS_MAX,
 	.commands = drill_commands,
 	.run = run,
