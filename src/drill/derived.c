@@ -47,7 +47,7 @@ void derived_write(const struct node *root, const struct derived_places *places,
 	buf_printf(out, "listen: 127.0.0.1:0\nadmin: 127.0.0.1:0\nthreads: 1\ndata: ");
 	write_quoted(out, places->data);
 	buf_printf(out, "\nlog: {level: warning, requests: false}\n");
-	write_upstreams(node_key(root, STR("upstreams")), places->upstream, out);
+	write_upstreams(node_at(root, "upstreams"), places->upstream, out);
 	for (const struct node *key = root->first; key; key = key->next) {
 		if (!IS_ONE_OF(key->text, kept_sections))
 			continue;
@@ -55,7 +55,7 @@ void derived_write(const struct node *root, const struct derived_places *places,
 		buf_append_byte(out, ':');
 		write_node(out, key->value, 1);
 	}
-	write_actions(node_key(root, STR("actions")), out);
+	write_actions(node_at(root, "actions"), out);
 }
 
 /* -- the two levels that are chosen from --------------------------------------------- */
