@@ -268,6 +268,13 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 	return write_reports(&report, wish);
 }
 
+static bool has_scenario_options(const struct command_call *call)
+{
+	return call->options[OPTION_TARGET] || call->options[OPTION_KILL] ||
+	       call->options[OPTION_START] || call->options[OPTION_CASE] ||
+	       call->options[OPTION_SKIP];
+}
+
 static int run(const struct command_call *call)
 {
 	struct wish wish = {0};
@@ -282,6 +289,10 @@ static int run(const struct command_call *call)
 		status = command_misused(call->command, "name scenarios, or one --config FILE");
 	if (status == 0 && call->options[OPTION_GATE] && !call->options[OPTION_CONFIG])
 		status = command_misused(call->command, "--gate goes with --config");
+	if (status == 0 && call->options[OPTION_CONFIG] && has_scenario_options(call))
+		status = command_misused(call->command,
+					 "--target, --kill, --start, --case and --skip are of "
+					 "scenarios, not of --config");
 	if (status != 0)
 		return status;
 	arena_init(&mem, DRILL_MEMORY_MAX);
@@ -307,7 +318,7 @@ static const struct command command_cases = {
 	.run = run_cases,
 };
 
-static const struct command *const drill_commands[] = {&command_cases, NULL};
+static const struct command *const drill_commands[] = {&command_cases, &command_drill_init, NULL};
 
 const struct command command_drill = {
 	.name = "drill",
@@ -315,9 +326,10 @@ const struct command command_drill = {
 	.usage = "SCENARIO... [OPTIONS] | --config FILE [OPTIONS]",
 	.text = "A scenario is a YAML file: the write, how to count its effects, where the id is.\n"
 		"Every case is judged by counts and by the resource itself, never by answers\n"
-		"alone. With --config the actions of a gate's configuration are rehearsed at a gate of\n"
-		"their own, with a stand-in for every service. Exit status: 0 all passed or did not apply, 1 a case failed, 2 a scenario\n"
-		"is wrong, 3 a case could not be judged.\n",
+		"alone. With --config the actions of a gate's configuration are rehearsed at a\n"
+		"gate of their own, with a stand-in for every service. Exit status: 0 all passed\n"
+		"or did not apply, 1 a case failed, 2 a scenario or the configuration is wrong,\n"
+		"3 a case could not be judged.\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.operands_min = 0,

@@ -74,9 +74,10 @@ static void add(struct saying *saying, struct str *lines, size_t *count, const c
 	struct str kept;
 	int len = vsnprintf(line, sizeof(line), format, args);
 
-	kept = arena_str(saying->mem, str_of(line, len < 0			 ? 0
-						   : (size_t)len < sizeof(line) ? (size_t)len
-										: sizeof(line) - 1));
+	kept = arena_str(saying->mem,
+			 str_of(line, len < 0			   ? 0
+				      : (size_t)len < sizeof(line) ? (size_t)len
+								   : sizeof(line) - 1));
 	if (!kept.at || *count == PROTECTION_LINES_MAX)
 		saying->is_spoiled = true;
 	else
@@ -136,12 +137,14 @@ static void say_unique(struct saying *saying)
 	char parts[LIST_MAX_BYTES];
 
 	if (unique->count)
-		holds(saying, "One effect for each %s of an account, whoever sends it and under "
-			      "whatever token.",
+		holds(saying,
+		      "One effect for each %s of an account, whoever sends it and under "
+		      "whatever token.",
 		      list_parts(unique->by, unique->count, parts));
 	else if (!saying->action->is_natural)
-		lacks(saying, "Business key none: two agents with two tokens would do "
-			      "%.*s twice.",
+		lacks(saying,
+		      "Business key none: two agents with two tokens would do "
+		      "%.*s twice.",
 		      STR_ARG(saying->action->name));
 }
 
@@ -206,9 +209,9 @@ static void summarise(struct saying *saying)
 
 	saying->out->summary = arena_printf(
 		saying->mem, "token %s, business key %s, lock %s, budget %.*s, approval %s",
-		action->is_natural		  ? "not needed"
+		action->is_natural		    ? "not needed"
 		: saying->settings->tokens.required ? "yes"
-						  : "optional",
+						    : "optional",
 		action->unique.count ? list_parts(action->unique.by, action->unique.count, unique)
 				     : "none",
 		action->lock.count ? list_parts(action->lock.on, action->lock.count, lock) : "none",

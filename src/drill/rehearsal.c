@@ -93,7 +93,8 @@ static const char *prepare(struct scene *scene, struct drill_case_result *aside)
 	scene->result = aside;
 	scene->began_us = env_monotonic_us(&env_machine);
 	if (action->inbox.is_declared)
-		return "events come from their service, signed with a secret that stays where it is";
+		return "events come from their service, signed with a secret that stays where it "
+		       "is";
 	scene_behave(scene, action);
 	if (scene_open(scene, SCENE_ENOUGH, &scene->opened))
 		return NULL;
@@ -173,9 +174,8 @@ static int rehearse_all(struct rehearsal *rehearsal, struct drill_report *out_re
 	struct str run = draw_run(rehearsal->mem);
 	int r = 0;
 
-	out_report->scenarios =
-		arena_zalloc(rehearsal->mem,
-			     (settings->action_count + 1) * sizeof(*out_report->scenarios));
+	out_report->scenarios = arena_zalloc(
+		rehearsal->mem, (settings->action_count + 1) * sizeof(*out_report->scenarios));
 	if (!out_report->scenarios || !run.at)
 		return fail(FAIL_MEMORY);
 	for (size_t i = 0; r == 0 && i < settings->action_count; i++) {
@@ -190,7 +190,6 @@ static int rehearse_all(struct rehearsal *rehearsal, struct drill_report *out_re
 		r = rehearse(rehearsal, action, run, result);
 	}
 	if (r == 0)
-		r = say_undeclared(rehearsal,
-				   &out_report->scenarios[out_report->scenario_count++]);
+		r = say_undeclared(rehearsal, &out_report->scenarios[out_report->scenario_count++]);
 	return r;
 }

@@ -67,10 +67,11 @@ static void run_key_missing(struct scene *scene)
 		return;
 	}
 	if (!scene->settings->tokens.required || scene->action->token_pointer.len) {
-		scene_skip(scene, "%s",
-			   scene->action->token_pointer.len
-				   ? "its token is in the body, where the fields say if it must be"
-				   : "tokens.required is false: without a token nothing is promised");
+		scene_skip(
+			scene, "%s",
+			scene->action->token_pointer.len
+				? "its token is in the body, where the fields say if it must be"
+				: "tokens.required is false: without a token nothing is promised");
 		return;
 	}
 	if (!scene_act(scene, &act))
@@ -128,8 +129,7 @@ static void run_copies(struct scene *scene)
 	struct act act;
 
 	if (!scene_act(scene, &act) || !send_together(scene, &act, COPIES, true, answers) ||
-	    !scene_do(scene, &act, &last) ||
-	    !scene_wants(scene, &act, 1, "five copies at once"))
+	    !scene_do(scene, &act, &last) || !scene_wants(scene, &act, 1, "five copies at once"))
 		return;
 	for (size_t i = 0; i < COPIES; i++) {
 		if (scene_is_success(&answers[i]) && answers[i].status == last.status &&
@@ -208,6 +208,7 @@ static void run_answer_dropped(struct scene *scene)
 {
 	struct target_answer answer;
 	struct act act;
+	bool is_told;
 
 	if (!scene_act(scene, &act))
 		return;
@@ -215,15 +216,23 @@ static void run_answer_dropped(struct scene *scene)
 		/* the first sending only asks; the fault waits for the one that goes out */
 		if (!scene_send(scene, &act, &answer))
 			return;
-		standin_drop_next(scene->stage->standin);
+		standin_drop_next(scene->stage->standin, true);
 		if (!scene_agree(scene, &answer))
 			return;
 	} else {
-		standin_drop_next(scene->stage->standin);
+		standin_drop_next(scene->stage->standin, true);
 	}
 	scene_event(scene, DRILL_WIRE, "the next answer is lost after the work");
-	if (!scene_complete(scene, &act, &answer) ||
-	    !scene_wants(scene, &act, 1, "sent again after a lost answer"))
+	is_told = scene_complete(scene, &act, &answer);
+	standin_drop_next(scene->stage->standin, false);
+	if (!is_told)
+		return;
+	if (scene_effects(scene, &act) == 0 && judge(&answer) == JUDGED_REFUSED) {
+		scene_skip(scene, "the sample command was not taken: %.*s",
+			   STR_ARG(judge_words(&answer, &scene->mem)));
+		return;
+	}
+	if (!scene_wants(scene, &act, 1, "sent again after a lost answer"))
 		return;
 	if (scene_is_success(&answer))
 		scene_pass(scene, "found out: 1 effect, told as %d", answer.status);
@@ -266,7 +275,8 @@ static void run_two_tokens(struct scene *scene)
 		return;
 	if (action->unique.count || action->is_natural) {
 		if (scene_wants(scene, &act, 1, "one command under two tokens"))
-			scene_pass(scene, "two agents, two tokens: 1 effect, the second is told %d%s%.*s",
+			scene_pass(scene,
+				   "two agents, two tokens: 1 effect, the second is told %d%s%.*s",
 				   second.status, scene_outcome(&second).len ? " " : "",
 				   STR_ARG(scene_outcome(&second)));
 		return;
@@ -396,10 +406,11 @@ static void run_approval(struct scene *scene)
 	struct act act;
 
 	if (!approval->is_declared || !approval->is_always) {
-		scene_skip(scene, "%s", approval->is_declared
-						? "people are asked on conditions, which no sample "
-						  "is made for"
-						: "no approval is declared: nobody is asked");
+		scene_skip(scene, "%s",
+			   approval->is_declared
+				   ? "people are asked on conditions, which no sample "
+				     "is made for"
+				   : "no approval is declared: nobody is asked");
 		return;
 	}
 	if (!scene_act(scene, &act) || !scene_send(scene, &act, &answer) ||

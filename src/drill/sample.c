@@ -21,8 +21,9 @@ struct making {
 	const struct sample_wish *wish;
 	struct arena *mem;
 	struct json_writer writer;
-	struct str marker;  /* of the wish's own number */
-	bool has_marker;    /* it was written somewhere */
+	struct str marker; /* of the wish's own number */
+	bool has_marker;   /* it was written somewhere */
+	bool has_token;
 	int result;
 	char *why;
 };
@@ -32,6 +33,7 @@ static void write_fields(struct making *making, const struct action_field *field
 static void write_value(struct making *making, const struct action_field *field,
 			const struct action_field *beside, size_t beside_count, const char *pointer,
 			int depth);
+static void add_token(struct making *making);
 static int make_path(struct making *making, struct str *out_path);
 
 static struct str marker_of(const struct making *making, unsigned number)
@@ -51,6 +53,7 @@ int sample_make(const struct action *action, const struct sample_wish *wish, str
 	making.marker = marker_of(&making, wish->number);
 	json_open_object(&making.writer);
 	write_fields(&making, action->fields, action->field_count, "", 0);
+	add_token(&making);
 	json_close_object(&making.writer);
 	sample.body = arena_str(mem, buf_str(&body));
 	sample.has_body = action->has_fields || !action->is_natural;
@@ -118,6 +121,28 @@ static void write_fields(struct making *making, const struct action_field *field
 	}
 }
 
+static void write_token(struct making *making)
+{
+	json_string(&making->writer, making->wish->token);
+	making->has_token = true;
+}
+
+/* A token in the body need not be a field. */
+static void add_token(struct making *making)
+{
+	struct str pointer = making->action->token_pointer, name = str_from_index(pointer, 1);
+
+	if (!pointer.len || making->has_token || making->result != 0)
+		return;
+	if (memchr(name.at, '/', name.len) || memchr(name.at, '~', name.len)) {
+		snprintf(making->why, SAMPLE_WHY_MAX, "the token lies deeper than samples go");
+		making->result = SAMPLE_IMPOSSIBLE;
+		return;
+	}
+	json_name_str(&making->writer, name);
+	write_token(making);
+}
+
 /* -- values -------------------------------------------------------------------------- */
 
 static void refuse(struct making *making, const struct action_field *field, const char *what)
@@ -148,11 +173,13 @@ static bool is_fit(const struct action_field *field, struct str text)
 	return !field->pattern || (matcher_ask(field->pattern, text, &does) == 0 && does);
 }
 
-/* A text that the pattern has: of ever more repetitions until it is long enough, some tries each. */
+/* A text that the pattern has: of ever more repetitions until it is long enough, some tries each.
+ */
 static bool find_by_pattern(const struct action_field *field, uint64_t seed, struct buf *out)
 {
 	for (unsigned i = 0; i < STRETCHES * TRIES; i++) {
-		unsigned stretch = (i / TRIES + 8) % STRETCHES; /* long enough to differ, at first */
+		unsigned stretch =
+			(i / TRIES + 8) % STRETCHES; /* long enough to differ, at first */
 
 		buf_clear(out);
 		if (!sample_pattern(field->pattern_text, stretch, &seed, out))
@@ -267,9 +294,9 @@ static void write_typed(struct making *making, const struct action_field *field,
 		write_reference(making, number);
 		return;
 	case FIELD_TIMESTAMP:
-		json_string(&making->writer, arena_printf(making->mem, "2030-01-01T%02u:%02u:%02uZ",
-							  number / 3600 % 24, number / 60 % 60,
-							  number % 60));
+		json_string(&making->writer,
+			    arena_printf(making->mem, "2030-01-01T%02u:%02u:%02uZ",
+					 number / 3600 % 24, number / 60 % 60, number % 60));
 		return;
 	case FIELD_OBJECT:
 		write_object(making, field, pointer, depth);
@@ -293,7 +320,7 @@ static void write_value(struct making *making, const struct action_field *field,
 		refuse(making, field, "value so deep down");
 	else if (making->action->token_pointer.len &&
 		 str_equal(making->action->token_pointer, str_from(pointer)))
-		json_string(&making->writer, wish->token);
+		write_token(making);
 	else if (wish->given && is_part(wish->given, pointer))
 		json_string(&making->writer, wish->given_text);
 	else if (wish->amount && str_equal(wish->amount_at, str_from(pointer)))

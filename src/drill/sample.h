@@ -17,7 +17,7 @@ struct sample_wish {
 	size_t same_count;
 	const struct rule_part *given; /* one value that is given; NULL: none is */
 	struct str given_text;
-	int64_t amount;	  /* of the field at `amount_at`, in minor units; 0: any */
+	int64_t amount;	      /* of the field at `amount_at`, in minor units; 0: any */
 	struct str amount_at; /* pointer */
 	struct str token;     /* for an action whose token is in the body */
 };
@@ -29,7 +29,8 @@ struct sample {
 	struct str marker; /* a text that stands in it and in no other; empty: none fits */
 };
 
-/* 0; SAMPLE_IMPOSSIBLE with `why`: no such command is to be had; FAIL_MEMORY. Texts are in `mem`. */
+/* 0; SAMPLE_IMPOSSIBLE with `why`: no such command is to be had; FAIL_MEMORY. Texts are in `mem`.
+ */
 int sample_make(const struct action *action, const struct sample_wish *wish, struct arena *mem,
 		struct sample *out_sample, char why[SAMPLE_WHY_MAX]);
 

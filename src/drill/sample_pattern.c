@@ -143,8 +143,8 @@ static void walk_piece(struct walk *walk, bool is_written, int depth)
 		c = (char)('a' + draw(walk->seed) % 26);
 	else if (c == '\\') {
 		c = take(walk);
-		walk->is_lost |= (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-				 (c >= 'A' && c <= 'Z');
+		walk->is_lost |=
+			(c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 	}
 	if (is_written && !walk->is_lost)
 		buf_append_byte(walk->out, c);

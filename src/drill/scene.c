@@ -187,11 +187,10 @@ struct target_request scene_request(struct scene *scene, const struct act *act)
 		.method = act->action->method,
 		.url = arena_printf(&scene->mem, "%.*s%.*s", STR_ARG(scene->stage->url),
 				    STR_ARG(act->sample.path)),
-		.headers = arena_printf(&scene->mem,
-					"Authorization: Bearer rehearsal\n%.*s%sPrefer: wait=1\n",
-					STR_ARG(token),
-					act->sample.has_body ? "Content-Type: application/json\n"
-							     : ""),
+		.headers = arena_printf(
+			&scene->mem, "Authorization: Bearer rehearsal\n%.*s%sPrefer: wait=1\n",
+			STR_ARG(token),
+			act->sample.has_body ? "Content-Type: application/json\n" : ""),
 		.body = act->sample.body,
 		.has_body = act->sample.has_body,
 		.verify = true,
@@ -268,12 +267,10 @@ bool scene_agree(struct scene *scene, const struct target_answer *answer)
 	if (!fingerprint || !question || fingerprint->type != JSON_STRING ||
 	    question->type != JSON_STRING)
 		return scene_error(scene, "the question of an approval could not be read");
-	is_agreed = ask_admin(scene, "POST",
-			      arena_printf(&scene->mem, "%.*s/approve", STR_ARG(path)),
-			      arena_printf(&scene->mem,
-					   "{\"fingerprint\":\"%.*s\",\"question\":\"%.*s\"}",
-					   STR_ARG(fingerprint->string),
-					   STR_ARG(question->string)));
+	is_agreed = ask_admin(
+		scene, "POST", arena_printf(&scene->mem, "%.*s/approve", STR_ARG(path)),
+		arena_printf(&scene->mem, "{\"fingerprint\":\"%.*s\",\"question\":\"%.*s\"}",
+			     STR_ARG(fingerprint->string), STR_ARG(question->string)));
 	scene_event(scene, DRILL_CLIENT, "a person agrees");
 	return is_agreed || scene_error(scene, "the approval was not taken");
 }
@@ -290,7 +287,8 @@ static bool is_open(const struct scene *scene, const struct target_answer *answe
 		if (str_equal(outcome, str_from(open[i])))
 			return took_ms < SCENE_SETTLE_MS;
 	}
-	if (str_equal(outcome, STR("unknown")) || answer->status == 504 || !answer->status)
+	if (str_equal(outcome, STR("unknown")) || answer->status == 504 || !answer->status ||
+	    (action->is_natural && answer->status == 502))
 		return took_ms < (action->probe.get.len || action_may_resend(action)
 					  ? SCENE_FIND_OUT_MS
 					  : 2 * PAUSE_MS);
@@ -316,6 +314,8 @@ bool scene_do(struct scene *scene, const struct act *act, struct target_answer *
 
 	if (!scene_complete(scene, act, out_answer))
 		return false;
+	if (str_equal(scene_outcome(out_answer), STR("reused")))
+		return scene_skip(scene, "its business key has too few values for so many cases");
 	if (scene_is_success(out_answer))
 		return true;
 	body = out_answer->body;

@@ -20,7 +20,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 4 * 1024 * 1024, LOOK_MS = 20, LINE_BYTES = 1024, GRACE_MS = 5000, FILES_MAX = 16 };
+enum {
+	FILE_MAX = 4 * 1024 * 1024,
+	LOOK_MS = 20,
+	LINE_BYTES = 1024,
+	GRACE_MS = 5000,
+	FILES_MAX = 16
+};
 
 static int make_folder(struct stage *stage, char why[SHELL_WHY_MAX]);
 static int write_config(const struct stage *stage, const struct node *config,

@@ -17,8 +17,8 @@ struct stage {
 	char folder[STAGE_PATH_MAX]; /* empty: there is none */
 	struct standin *standin;
 	struct shell_child gate;
-	struct str url, admin_url;  /* without a slash at the end */
-	struct str admin_token;	    /* empty: the gate wrote none */
+	struct str url, admin_url; /* without a slash at the end */
+	struct str admin_token;	   /* empty: the gate wrote none */
 };
 
 /* 0; STAGE_FAILED with `why`; FAIL_MEMORY. Whatever comes, stage_end(). Texts live in `mem`. */

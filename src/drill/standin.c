@@ -138,10 +138,10 @@ void standin_behave(struct standin *standin, const struct standin_manner *manner
 	pthread_mutex_unlock(&standin->mutex);
 }
 
-void standin_drop_next(struct standin *standin)
+void standin_drop_next(struct standin *standin, bool drops)
 {
 	pthread_mutex_lock(&standin->mutex);
-	standin->drops_next = true;
+	standin->drops_next = drops;
 	pthread_mutex_unlock(&standin->mutex);
 }
 
@@ -370,8 +370,8 @@ static bool send_all(int socket, struct str text)
 
 static bool answer(struct standin *standin, int socket, const struct request *request)
 {
-	bool is_question = str_equal(request->method, STR("GET")) ||
-			   str_equal(request->method, STR("HEAD"));
+	bool is_question =
+		str_equal(request->method, STR("GET")) || str_equal(request->method, STR("HEAD"));
 	struct buf body, head;
 	bool is_sent = false;
 	int status;

@@ -38,8 +38,8 @@ uint16_t standin_port(const struct standin *standin);
 
 void standin_behave(struct standin *standin, const struct standin_manner *manner);
 
-/* Once: the next write is done, and its connection closed without an answer. */
-void standin_drop_next(struct standin *standin);
+/* Once: the next write is done, and its connection closed without an answer. False: it is not. */
+void standin_drop_next(struct standin *standin, bool drops);
 
 /* From now on each write takes so long; 0: none does. */
 void standin_slow(struct standin *standin, int64_t delay_ms);

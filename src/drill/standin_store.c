@@ -122,7 +122,8 @@ static void show_sent(struct str body, struct json_writer *writer)
 	arena_fini(&mem);
 }
 
-/* Open an object for each step of the pointer but the last, which is named; how many were opened. */
+/* Open an object for each step of the pointer but the last, which is named; how many were opened.
+ */
 static int descend(struct json_writer *writer, struct str pointer)
 {
 	struct str rest = str_from_index(pointer, 1), step;
@@ -180,8 +181,8 @@ static struct str decode(struct str text, char out[QUERY_MAX])
 	for (size_t i = 0; i < text.len && len < QUERY_MAX; i++) {
 		if (text.at[i] == '%' && i + 2 < text.len && hex_digit(text.at[i + 1]) >= 0 &&
 		    hex_digit(text.at[i + 2]) >= 0) {
-			out[len++] = (char)(hex_digit(text.at[i + 1]) * 16 +
-					    hex_digit(text.at[i + 2]));
+			out[len++] =
+				(char)(hex_digit(text.at[i + 1]) * 16 + hex_digit(text.at[i + 2]));
 			i += 2;
 		} else {
 			out[len++] = text.at[i] == '+' ? ' ' : text.at[i];
