@@ -288,7 +288,7 @@ static bool is_open(const struct scene *scene, const struct target_answer *answe
 			return took_ms < SCENE_SETTLE_MS;
 	}
 	if (str_equal(outcome, STR("unknown")) || answer->status == 504 || !answer->status ||
-	    (action->is_natural && answer->status == 502))
+	    (!outcome.len && judge_is_open(judge(answer))))
 		return took_ms < (action->probe.get.len || action_may_resend(action)
 					  ? SCENE_FIND_OUT_MS
 					  : 2 * PAUSE_MS);

@@ -133,7 +133,7 @@ def test_nothing_of_the_users_is_touched(tmp_path):
         text = UNIQUE.replace('http://127.0.0.1:9', upstream.url) + 'data: ./mine\n'
         status, _ = rehearse(written(tmp_path, text), tmp_path)
         assert status == 0
-        assert len(upstream.requests) == 0
+        assert upstream.seen() == []
     finally:
         upstream.stop()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ['counterfoil.yaml']
