@@ -35,7 +35,8 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --gate | --openapi | --since | --to-file | --to-passphrase-file | --key-file | --output)
+	--config | --gate | --openapi | --since | --to-file | --to-passphrase-file | --key-file | \
+		--output)
 		_counterfoil_files
 		;;
 	--case | --skip)
