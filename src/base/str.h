@@ -55,6 +55,9 @@ size_t str_find(struct str text, char byte);
 /* The part from `from` on; empty when `from` is past the end. */
 struct str str_from_index(struct str text, size_t from);
 
+/* At most `max` bytes of it: of UTF-8, whole characters. */
+struct str str_cut(struct str text, size_t max);
+
 /*
  * Cut `*rest` at the first `separator`: the part before it is *out_part, *rest goes on
  * after it. Returns false when *rest is exhausted (its `at` is then NULL), so that

@@ -174,6 +174,19 @@ static int write_report(const struct drill_report *report, const struct wanted *
 	return status;
 }
 
+/* All reports that were asked for. The exit status: what the report means, or that one could not
+ * be written. */
+static int conclude(const struct drill_report *report, const struct wish *wish)
+{
+	int status = drill_status(report), written;
+
+	for (size_t i = 0; i < wish->report_count; i++) {
+		written = write_report(report, &wish->reports[i]);
+		status = written == EXIT_DONE ? status : written;
+	}
+	return status;
+}
+
 /* -- the run ------------------------------------------------------------------------- */
 
 /* 0, or the exit status: all errors of all files have been printed. */
@@ -213,17 +226,6 @@ static int run_all(const struct scenario *scenarios, const struct wish *wish, si
 	return r;
 }
 
-static int write_reports(const struct drill_report *report, const struct wish *wish)
-{
-	int status = drill_status(report), written;
-
-	for (size_t i = 0; i < wish->report_count; i++) {
-		written = write_report(report, &wish->reports[i]);
-		status = written == EXIT_DONE ? status : written;
-	}
-	return status;
-}
-
 /* --config: the actions of a configuration instead of scenarios. */
 static int rehearse(const struct command_call *call, const struct wish *wish, struct arena *mem)
 {
@@ -246,7 +248,7 @@ static int rehearse(const struct command_call *call, const struct wish *wish, st
 	if (r == REHEARSAL_FAILED)
 		command_message("%s", why);
 	if (r == 0)
-		return write_reports(&report, wish);
+		return conclude(&report, wish);
 	return r == REHEARSAL_WRONG ? EXIT_USAGE : EXIT_NOT_JUDGED;
 }
 
@@ -265,7 +267,7 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 		return status;
 	if (run_all(scenarios, wish, call->operand_count, mem, &report) != 0)
 		return EXIT_NOT_JUDGED;
-	return write_reports(&report, wish);
+	return conclude(&report, wish);
 }
 
 static bool has_scenario_options(const struct command_call *call)
@@ -275,24 +277,36 @@ static bool has_scenario_options(const struct command_call *call)
 	       call->options[OPTION_SKIP];
 }
 
+/* Scenarios or a configuration, each with its own options. 0, or the exit status. */
+static int check_line(const struct command_call *call)
+{
+	bool has_config = call->options[OPTION_CONFIG];
+
+	if (!has_config && !call->operand_count)
+		return command_misused(call->command, "drill needs SCENARIO, or --config FILE");
+	if (has_config && call->operand_count)
+		return command_misused(call->command, "name scenarios, or one --config FILE");
+	if (has_config && has_scenario_options(call))
+		return command_misused(call->command,
+				       "--target, --kill, --start, --case and --skip are of "
+				       "scenarios, not of --config");
+	if (!has_config && call->options[OPTION_GATE])
+		return command_misused(call->command, "--gate goes with --config");
+	return EXIT_DONE;
+}
+
 static int run(const struct command_call *call)
 {
 	struct wish wish = {0};
 	struct arena mem;
-	int status = read_reports(call, &wish);
+	int status = check_line(call);
 
+	if (status == 0)
+		status = read_reports(call, &wish);
 	if (status == 0)
 		status = read_names(call, OPTION_CASE, wish.choice.only, &wish.choice.only_count);
 	if (status == 0)
 		status = read_names(call, OPTION_SKIP, wish.choice.skip, &wish.choice.skip_count);
-	if (status == 0 && !call->options[OPTION_CONFIG] == !call->operand_count)
-		status = command_misused(call->command, "name scenarios, or one --config FILE");
-	if (status == 0 && call->options[OPTION_GATE] && !call->options[OPTION_CONFIG])
-		status = command_misused(call->command, "--gate goes with --config");
-	if (status == 0 && call->options[OPTION_CONFIG] && has_scenario_options(call))
-		status = command_misused(call->command,
-					 "--target, --kill, --start, --case and --skip are of "
-					 "scenarios, not of --config");
 	if (status != 0)
 		return status;
 	arena_init(&mem, DRILL_MEMORY_MAX);
@@ -332,7 +346,6 @@ const struct command command_drill = {
 		"3 a case could not be judged.\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
-	.operands_min = 0,
 	.operands_max = DRILL_SCENARIOS_MAX,
 	.commands = drill_commands,
 	.run = run,

@@ -1,13 +1,14 @@
 /*
  * Reading a command line by its command's row.
  *
- * Options may stand anywhere, as `--name value` or `--name=value`, each at most once; `--`
- * ends them. A word that is not known is answered with the nearest one that is.
+ * Options may stand anywhere, as `--name value` or `--name=value`, those with a letter also as
+ * `-n value` or `-nvalue`, each at most once unless it is a list; `--` ends them. A word that is
+ * not known is answered with the nearest one that is.
  */
 #include "cli/command.h"
 
-#include "cli/suggest.h"
 #include "base/terminal.h"
+#include "cli/suggest.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -98,12 +99,37 @@ static int no_such_option(const struct command *command, const char *word, size_
 	return EXIT_USAGE;
 }
 
-static int keep_value(struct command_call *call, size_t option, const char *value)
+/* The option that a word begins with, and where its value starts in the word, if it does. */
+static size_t find_option(const struct command *command, const char *word, const char **out_value)
 {
+	size_t name_len = strcspn(word, "="), i;
+
+	for (i = 0; i < command->option_count; i++) {
+		const struct command_option *option = &command->options[i];
+
+		*out_value = word[name_len] ? word + name_len + 1 : NULL;
+		if (strlen(option->name) == name_len && memcmp(option->name, word, name_len) == 0)
+			break;
+		*out_value = word[1] && word[2] ? word + 2 : NULL;
+		if (option->letter && word[1] == option->letter)
+			break;
+	}
+	return i;
+}
+
+static int keep_value(struct command_call *call, size_t i, const char *value)
+{
+	const struct command_option *option = &call->command->options[i];
+
+	if (!call->options[i])
+		call->options[i] = value;
+	else if (!option->is_list)
+		return command_misused(call->command, "%s is given twice", option->name);
+	if (!option->is_list)
+		return 0;
 	if (call->value_count == COMMAND_VALUES_MAX)
-		return command_misused(call->command, "%s is given too often",
-				       call->command->options[option].name);
-	call->values[call->value_count].option = option;
+		return command_misused(call->command, "%s is given too often", option->name);
+	call->values[call->value_count].option = i;
 	call->values[call->value_count++].value = value;
 	return 0;
 }
@@ -126,32 +152,21 @@ const char *command_next_value(const struct command_call *call, size_t option, s
 static int read_option(struct command_call *call, int count, char *const *words, int *at)
 {
 	const struct command *command = call->command;
-	const char *word = words[*at];
-	size_t name_len = strcspn(word, "=");
-	const char *value = word[name_len] ? word + name_len + 1 : NULL;
-	size_t i = 0;
+	const char *word = words[*at], *value;
+	size_t i = find_option(command, word, &value);
+	const struct command_option *option = &command->options[i];
 
-	while (i < command->option_count && (strlen(command->options[i].name) != name_len ||
-					     memcmp(command->options[i].name, word, name_len) != 0))
-		i++;
 	if (i == command->option_count)
-		return no_such_option(command, word, name_len);
-	if (call->options[i] && !command->options[i].is_list)
-		return command_misused(command, "%s is given twice", command->options[i].name);
-	if (!command->options[i].value) {
-		if (value)
-			return command_misused(command, "%s takes no value",
-					       command->options[i].name);
-		call->options[i] = "";
-		return 0;
-	}
+		return no_such_option(command, word, strcspn(word, "="));
+	if (!option->value)
+		return value ? command_misused(command, "%s takes no value", option->name)
+			     : keep_value(call, i, "");
 	if (!value && *at + 1 < count)
 		value = words[++*at];
-	if (!value || !*value)
-		return command_misused(command, "%s needs a value: %s %s", command->options[i].name,
-				       command->options[i].name, command->options[i].value);
-	call->options[i] = value;
-	return command->options[i].is_list ? keep_value(call, i, value) : 0;
+	if (!value || (!*value && !option->may_be_empty))
+		return command_misused(command, "%s needs a value: %s %s", option->name,
+				       option->name, option->value);
+	return keep_value(call, i, value);
 }
 
 static int read_operand(struct command_call *call, const char *word)
@@ -196,11 +211,28 @@ static bool asks_for_help(int count, char *const *words)
 	return false;
 }
 
-/* A command that only has commands. */
+static int run_itself(const struct command *command, int count, char *const *words)
+{
+	struct command_call call = {.command = command};
+	int r;
+
+	if (asks_for_help(count, words)) {
+		command_help(command, stdout);
+		return EXIT_DONE;
+	}
+	r = read_line(&call, count, words);
+	return r != 0 ? r : command->run(&call);
+}
+
+/* A command that has commands. */
 static int run_group(const struct command *group, int count, char *const *words)
 {
-	const struct command *own;
+	const struct command *own = count ? find_own(group, words[0]) : NULL;
 
+	if (own)
+		return command_run(own, count - 1, words + 1);
+	if (group->run)
+		return run_itself(group, count, words);
 	if (count == 0) {
 		command_help(group, stderr);
 		return EXIT_USAGE;
@@ -211,27 +243,14 @@ static int run_group(const struct command *group, int count, char *const *words)
 	}
 	if (words[0][0] == '-')
 		return no_such_option(group, words[0], strcspn(words[0], "="));
-	own = find_own(group, words[0]);
-	if (!own) {
-		no_such_command(group, words[0]);
-		return EXIT_USAGE;
-	}
-	return command_run(own, count - 1, words + 1);
+	no_such_command(group, words[0]);
+	return EXIT_USAGE;
 }
 
 int command_run(const struct command *command, int count, char *const *words)
 {
-	struct command_call call = {.command = command};
-	int r;
-
-	if (command->commands && !(command->run && !(count && find_own(command, words[0]))))
-		return run_group(command, count, words);
-	if (asks_for_help(count, words)) {
-		command_help(command, stdout);
-		return EXIT_DONE;
-	}
-	r = read_line(&call, count, words);
-	return r != 0 ? r : command->run(&call);
+	return command->commands ? run_group(command, count, words)
+				 : run_itself(command, count, words);
 }
 
 /* -- texts ------------------------------------------------------------------------- */
@@ -244,11 +263,13 @@ static void print_usage(const struct command *command, FILE *out)
 
 static void print_option(const struct command_option *option, FILE *out)
 {
+	const char letter[] = {'-', option->letter, ',', ' ', '\0'};
 	const char *line = option->help;
 	char head[64];
 
-	snprintf(head, sizeof(head), "%s%s%s", option->name, option->value ? " " : "",
-		 option->value ? option->value : "");
+	snprintf(head, sizeof(head), "%s%s%s%s%s", option->letter ? letter : "", option->name,
+		 option->value ? " " : "", option->value ? option->value : "",
+		 option->is_list ? " …" : "");
 	fprintf(out, "  %-22s", head);
 	if (strlen(head) > 21)
 		fprintf(out, "\n%24s", "");

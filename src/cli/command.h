@@ -1,9 +1,9 @@
 /*
  * Commands: what a row of the program's table holds, and how a command line is read.
  *
- * A command has a name, texts, options and a function; or it has commands of its own and no
- * function. Help and messages come from the same row that the reading uses, so what they say
- * is accepted is accepted.
+ * A command has a name, texts, options and a function; or it has commands of its own, or both. Help
+ * and messages come from the same row that the reading uses, so what they say is accepted is
+ * accepted.
  *
  * Always true: nothing runs before its whole command line has been understood; a line that
  * is not is answered on stderr with what would have been, and ends with EXIT_USAGE.
@@ -23,7 +23,7 @@ enum {
 };
 
 enum {
-	COMMAND_OPTIONS_MAX = 16,
+	COMMAND_OPTIONS_MAX = 24,
 	COMMAND_OPERANDS_MAX = 16,
 	COMMAND_VALUES_MAX = 64,    /* of options that may be given again */
 	COMMAND_MESSAGE_MAX = 2048, /* bytes of one message; the rest is cut */
@@ -34,6 +34,8 @@ struct command_option {
 	const char *value; /* what follows it: "ADDRESS"; NULL: a switch */
 	const char *help;  /* a line or more, without a last newline */
 	bool is_list;	   /* it may be given again: command_next_value() has them all */
+	char letter;	   /* 'H': -H is the same; 0: it has no short form */
+	bool may_be_empty; /* "" is a value, too */
 };
 
 struct command;
@@ -64,8 +66,9 @@ struct command {
 	size_t option_count;
 	size_t operands_min, operands_max;
 	const struct command *const *commands; /* its own commands, NULL at the end; or NULL */
-	int (*run)(const struct command_call *call); /* returns the exit status; beside commands:
-							what is none of them is an operand */
+	/* Returns the exit status. NULL: it only has commands of its own; beside such, it runs
+	 * where the first word is none of theirs. */
+	int (*run)(const struct command_call *call);
 };
 
 /* Understand `words` (those after the command's own) and run it. Returns the exit status. */
@@ -91,6 +94,7 @@ int command_misused(const struct command *command, const char *format, ...)
 /* The commands, one a file. */
 extern const struct command command_serve;
 extern const struct command command_sandbox;
+extern const struct command command_call;
 extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
@@ -101,6 +105,10 @@ extern const struct command command_key;
 extern const struct command command_secret;
 extern const struct command command_audit;
 extern const struct command command_vault;
+extern const struct command command_call_list; /* of call */
+extern const struct command command_call_show;
+extern const struct command command_call_forget;
+extern const struct command command_call_token;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;
 extern const struct command command_audit_rotate;

@@ -43,9 +43,9 @@ static const struct command command_help_row = {
 
 /* In the order of `counterfoil help`. */
 static const struct command *const commands[] = {
-	&command_serve,	 &command_sandbox,  &command_op,    &command_approve, &command_deny,
-	&command_key,	 &command_secret,   &command_audit, &command_vault,   &command_drill,
-	&command_config, &command_help_row, NULL,
+	&command_serve, &command_sandbox, &command_call,     &command_op,    &command_approve,
+	&command_deny,	&command_key,	  &command_secret,   &command_audit, &command_vault,
+	&command_drill, &command_config,  &command_help_row, NULL,
 };
 
 static const struct command root = {

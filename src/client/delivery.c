@@ -127,6 +127,8 @@ static int claim(struct delivery *delivery)
 			  delivery->has_mark ? delivery->mark : NULL, delivery->mem,
 			  &delivery->entry, delivery->err);
 	delivery->entry.retry_of = retry_of;
+	if (r == 0 && delivery->entry.state == ENTRY_NEW)
+		delivery->entry.attempts++; /* it was read as it was before */
 	return r;
 }
 

@@ -23,7 +23,7 @@ enum {
 	DELIVERY_REQUEST_MS = 60000,		/* one request, where nobody says */
 	DELIVERY_MEMORY_MAX = 512 * 1024 * 1024 /* room for answers: a good ceiling for `mem` */
 };
-enum { DELIVERY_REFUSED = 1 };
+enum { DELIVERY_REFUSED = 16 }; /* beside the outcomes of a journal */
 
 struct delivery_request {
 	struct step step;   /* in its one spelling (step_read()) */

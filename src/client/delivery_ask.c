@@ -96,14 +96,15 @@ static bool ask(struct delivery *delivery)
 /* The operation in the answer; NULL where the list has none. False: this is no gate's answer. */
 static bool find_operation(struct delivery *delivery, const struct json_value **out)
 {
+	/* Copied: what is asked next overwrites the answer, and the tree points into its text. */
+	struct str text = arena_str(delivery->mem, buf_str(&delivery->answer.body));
 	const struct json_value *list, *state;
 	struct json_value *json;
 	struct json_error error;
 
 	*out = NULL;
-	if (delivery->answer.status != 200 ||
-	    json_read(buf_str(&delivery->answer.body), &json_limits_default, delivery->mem, &json,
-		      &error) != 0)
+	if (delivery->answer.status != 200 || !text.at ||
+	    json_read(text, &json_limits_default, delivery->mem, &json, &error) != 0)
 		return false;
 	list = json_at(json, STR("/operations"));
 	if (list && list->type == JSON_ARRAY) {

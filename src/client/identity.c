@@ -127,10 +127,25 @@ struct url_parts {
 	struct str rest; /* path and query, without the fragment */
 };
 
+/* A name without a colon, or an address in brackets; then the end, or a colon and a port. */
+static int authority_parts(struct str authority, struct url_parts *out, const char **out_why)
+{
+	bool is_bracketed = authority.len && authority.at[0] == '[';
+	size_t end = is_bracketed ? str_find(authority, ']') + 1 : str_find(authority, ':');
+
+	if (end > authority.len || (end < authority.len && authority.at[end] != ':'))
+		return refuse(out_why, "the URL's host is not well made: an IPv6 address is in "
+				       "brackets, and only a port follows them");
+	out->host = str_of(authority.at, end);
+	out->port = STR("");
+	if (end < authority.len)
+		out->port = str_from_index(authority, end + 1);
+	return end > (is_bracketed ? 2 : 0) ? 0 : refuse(out_why, "the URL names no host");
+}
+
 static int url_parts(struct str url, struct url_parts *out, const char **out_why)
 {
 	struct str authority, http = STR("http://"), https = STR("https://");
-	size_t colon;
 
 	out->is_tls = str_starts_with_nocase(url, https);
 	if (!out->is_tls && !str_starts_with_nocase(url, http))
@@ -144,15 +159,7 @@ static int url_parts(struct str url, struct url_parts *out, const char **out_why
 	out->rest = str_from_index(url, authority.len);
 	if (str_find(authority, '@') < authority.len)
 		return refuse(out_why, "the URL has a user in it: credentials go into a header");
-	out->host = authority;
-	out->port = STR("");
-	colon = authority.len && authority.at[0] == '[' ? str_find(authority, ']') : 0;
-	colon += str_find(str_from_index(authority, colon), ':');
-	if (colon < authority.len) {
-		out->host.len = colon;
-		out->port = str_from_index(authority, colon + 1);
-	}
-	return out->host.len ? 0 : refuse(out_why, "the URL names no host");
+	return authority_parts(authority, out, out_why);
 }
 
 /* Is it left out: the scheme's own, or nothing behind the colon? */

@@ -70,7 +70,10 @@ static void bind_step(sqlite3_stmt *statement, const struct step *step)
 	journal_bind_text(statement, 5, step->token);
 }
 
-/* That of the step; or one whose token was given by hand, and is the very token of the step. */
+/*
+ * That of the step; else the one that has its token already: given by hand, or the step's first,
+ * whose successor was forgotten.
+ */
 static int find_current(struct journal *journal, const struct step *step, struct arena *mem,
 			struct journal_entry *out, struct journal_error *err)
 {
@@ -78,7 +81,7 @@ static int find_current(struct journal *journal, const struct step *step, struct
 		journal,
 		"SELECT " JOURNAL_COLUMNS " FROM entry WHERE method = ?3 AND url = ?4 AND "
 		"((task = ?1 AND step = ?2 AND is_current = 1) OR "
-		"(token = ?5 AND (?1 IS NULL OR task IS NULL))) ORDER BY task IS NULL LIMIT 1");
+		"token = ?5) ORDER BY (task IS ?1 AND step IS ?2 AND is_current = 1) DESC LIMIT 1");
 
 	bind_step(statement, step);
 	return journal_one(journal, statement, mem, out, err);
@@ -125,7 +128,7 @@ static int replace_entry(struct journal *journal, const struct journal_entry *ol
 	char token[STEP_TOKEN_TEXT + 1];
 	int r;
 
-	if (old->is_owner_alive)
+	if (journal_is_busy(journal, old))
 		return journal_say(err, JOURNAL_BUSY,
 				   "another process is at this step: wait for its end before you "
 				   "begin a new one");
@@ -143,8 +146,8 @@ static int replace_entry(struct journal *journal, const struct journal_entry *ol
 }
 
 /* May it be claimed with this payload? 0; or what journal_claim() says. */
-static int judge_claim(const struct journal_entry *entry, const struct payload *payload,
-		       struct arena *mem, struct journal_error *err)
+static int judge_claim(const struct journal *journal, const struct journal_entry *entry,
+		       const struct payload *payload, struct arena *mem, struct journal_error *err)
 {
 	struct str difference;
 
@@ -154,7 +157,7 @@ static int judge_claim(const struct journal_entry *entry, const struct payload *
 	}
 	if (entry->state == ENTRY_DONE || entry->state == ENTRY_FAILED)
 		return JOURNAL_ENDED;
-	if (entry->is_owner_alive)
+	if (journal_is_busy(journal, entry))
 		return journal_say(err, JOURNAL_BUSY, "another process is at this step");
 	if (!payload && entry->state == ENTRY_NEW)
 		return journal_say(err, JOURNAL_NONE, "nothing was sent under this token yet");
@@ -182,6 +185,7 @@ static int take(struct journal *journal, const struct journal_entry *entry,
 		journal_bind_text(statement, 6, str_from(mark));
 	}
 	r = journal_run(journal, statement, err);
+	journal->held = entry->id; /* also where committing fails, after which it may be ours */
 	if (r == 0)
 		r = journal_event(journal, entry->id, is_sending ? "sent" : "taken_over", STR(""),
 				  err);
@@ -197,7 +201,7 @@ int journal_claim(struct journal *journal, int64_t id, const struct payload *pay
 	if (r == 0)
 		r = read_entry(journal, id, mem, out_entry, err);
 	if (r == 0)
-		r = judge_claim(out_entry, payload, mem, err);
+		r = judge_claim(journal, out_entry, payload, mem, err);
 	if (r == 0)
 		r = take(journal, out_entry, payload, mark, err);
 	return journal_end(journal, r, err);
@@ -284,5 +288,8 @@ int journal_settle(struct journal *journal, int64_t id, const struct journal_set
 		r = was_ours(journal, err);
 	if (r == 0)
 		r = journal_event(journal, id, settlement->what, settlement->note, err);
-	return journal_end(journal, r, err);
+	r = journal_end(journal, r, err);
+	if (r == 0 && !settlement->is_still_ours)
+		journal->held = 0;
+	return r;
 }

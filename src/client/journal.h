@@ -38,6 +38,7 @@ enum {
 	JOURNAL_EVENTS_MAX = 200,	/* events kept of one entry, the newest */
 	JOURNAL_BODY_MAX = 1024 * 1024, /* bytes of an answer's body in the file itself */
 	JOURNAL_NOTE_MAX = 500,		/* bytes of an event's note; the rest is cut */
+	JOURNAL_PATH_MAX = 4095,	/* bytes of the file's path */
 };
 
 enum entry_state {
@@ -53,7 +54,7 @@ const char *entry_state_text(enum entry_state state); /* "new", … */
 
 /* A sentence for people, with how to mend it. */
 struct journal_error {
-	char text[512];
+	char text[1024]; /* room for the longest payload_difference() */
 };
 
 /* An answer that is final. */
@@ -124,7 +125,8 @@ int journal_token(struct journal *journal, const struct step *step, bool is_new,
 		  struct journal_entry *out_entry, struct journal_error *err);
 
 /*
- * Become the owner of an entry, to send or to find out; `payload` NULL: to find out only.
+ * Become the owner of an entry, to send or to find out; `payload` NULL: to find out only. What
+ * this very journal has claimed and not settled is not busy for it: whoever was at it has given up.
  *   0                ours, committed: *out_entry is as it was before. state ENTRY_NEW: it is now
  *                    ENTRY_SENDING with this payload and mark, one attempt more, and may be sent;
  *                    any other: something may have happened, so ask first

@@ -14,7 +14,14 @@ struct journal {
 	const struct env *env;
 	char *path;
 	char owner[OWNER_TEXT]; /* this process */
+	int64_t held;		/* the entry that was claimed here and is not settled; 0: none */
 };
+
+/*
+ * Is somebody else at it? Another journal of this process is somebody else; what was claimed here
+ * and not settled, because that failed, is not.
+ */
+bool journal_is_busy(const struct journal *journal, const struct journal_entry *entry);
 
 /* A sentence into *err. Returns `code`. */
 int journal_say(struct journal_error *err, int code, const char *format, ...)

@@ -134,13 +134,13 @@ int journal_show(struct journal *journal, struct str token, struct arena *mem,
 }
 
 /* May it be forgotten? */
-static int judge_forgetting(const struct journal_entry *entry, bool is_forced,
-			    struct journal_error *err)
+static int judge_forgetting(const struct journal *journal, const struct journal_entry *entry,
+			    bool is_forced, struct journal_error *err)
 {
 	bool is_open = entry->state != ENTRY_NEW && entry->state != ENTRY_DONE &&
 		       entry->state != ENTRY_FAILED;
 
-	if (entry->is_owner_alive)
+	if (journal_is_busy(journal, entry))
 		return journal_say(err, JOURNAL_BUSY, "another process is at this step");
 	if (is_open && !is_forced)
 		return journal_say(err, JOURNAL_REFUSED,
@@ -167,7 +167,7 @@ int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct j
 	if (r == JOURNAL_NONE)
 		journal_say(err, r, "the journal knows no such entry");
 	if (r == 0)
-		r = judge_forgetting(&entry, is_forced, err);
+		r = judge_forgetting(journal, &entry, is_forced, err);
 	if (r == 0) {
 		statement = journal_sql(journal, "DELETE FROM entry WHERE id = ?1");
 		sqlite3_bind_int64(statement, 1, id);

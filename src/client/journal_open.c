@@ -2,8 +2,8 @@
  * Opening the journal: where it is, whose it is, and what is in it.
  *
  * The file is looked at by name before SQLite opens it, and made by us, so that it never exists
- * for a moment with more rights than it may have. It is never opened a second time here while it is
- * open: closing any descriptor of it would drop the locks that SQLite holds in this process.
+ * for a moment with more rights than it may have. Nobody but SQLite ever has a descriptor of it:
+ * closing one would drop the locks that SQLite holds in this process (fcntl(2)). Hence mknod().
  *
  * Always true: an open journal is a file of this user's alone, in the one format that is known
  * here. Can fail: it is not; then nothing in it has been touched.
@@ -13,16 +13,17 @@
 #include "base/err.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { APPLICATION_ID = 0x43464a31 /* "CFJ1" */, FORMAT = 1, OTHERS = 077, PATH_TEXT_MAX = 4096 };
+enum { APPLICATION_ID = 0x43464a31 /* "CFJ1" */, FORMAT = 1, OTHERS = 077, MODE = 0600 };
 
 static const char schema[] =
 	"CREATE TABLE entry ("
-	" id INTEGER PRIMARY KEY, task TEXT, step TEXT, method TEXT NOT NULL, url TEXT NOT NULL,"
+	" id INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT, step TEXT, method TEXT NOT NULL, url "
+	"TEXT NOT NULL,"
 	" token TEXT NOT NULL, is_current INTEGER NOT NULL DEFAULT 1, state TEXT NOT NULL,"
 	" owner TEXT, payload TEXT, members TEXT, credential TEXT,"
 	" is_gate INTEGER NOT NULL DEFAULT 0, outcome TEXT, operation TEXT, status INTEGER,"
@@ -47,6 +48,7 @@ static const char pragmas[] = "PRAGMA journal_mode = DELETE;"
 			      "PRAGMA trusted_schema = OFF;";
 
 static int make_folders(const char *path, struct journal_error *err);
+static int look_at_folder(const char *path, struct journal_error *err);
 static int make_file(const char *path, struct journal_error *err);
 static int look_at_file(const char *path, struct journal_error *err);
 static int make_tables(struct journal *journal, struct journal_error *err);
@@ -70,18 +72,29 @@ struct str journal_place(struct arena *mem, struct journal_error *err)
 	return path;
 }
 
-static int open_it(struct journal *journal, struct journal_error *err)
+/* By a name that is a path for SQLite too: ":memory:" and "file:x" are none. */
+static int open_database(struct journal *journal)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX;
+	char path[JOURNAL_PATH_MAX + sizeof("./")];
+
+	snprintf(path, sizeof(path), "%s%s", *journal->path == '/' ? "" : "./", journal->path);
+	return sqlite3_open_v2(path, &journal->db, flags, NULL);
+}
+
+static int open_it(struct journal *journal, struct journal_error *err)
+{
 	int r = make_folders(journal->path, err);
 
+	if (r == 0)
+		r = look_at_folder(journal->path, err);
 	if (r == 0)
 		r = make_file(journal->path, err);
 	if (r == 0)
 		r = look_at_file(journal->path, err);
 	if (r != 0)
 		return r;
-	if (sqlite3_open_v2(journal->path, &journal->db, flags, NULL) != SQLITE_OK)
+	if (open_database(journal) != SQLITE_OK)
 		return journal_broken(journal, err);
 	sqlite3_busy_timeout(journal->db, JOURNAL_BUSY_MS);
 	return make_tables(journal, err);
@@ -97,12 +110,13 @@ int journal_open(const char *path, const struct env *env, struct journal **out,
 
 	if (!journal)
 		return journal_say(err, FAIL_MEMORY, "there is no memory for the journal");
-	arena_init(&mem, PATH_TEXT_MAX);
+	arena_init(&mem, 4 * JOURNAL_PATH_MAX);
 	*err->text = '\0';
 	if (!path)
 		place = journal_place(&mem, err);
 	journal->env = env;
-	journal->path = place.len ? strndup(place.at, place.len) : NULL;
+	journal->path =
+		place.len && place.len <= JOURNAL_PATH_MAX ? strndup(place.at, place.len) : NULL;
 	arena_fini(&mem);
 	owner_of_self(journal->owner);
 	if (journal->path)
@@ -157,13 +171,30 @@ static int make_folders(const char *path, struct journal_error *err)
 	return r;
 }
 
+/* Who may write to the folder can put a file there that SQLite takes for an unfinished change. */
+static int look_at_folder(const char *path, struct journal_error *err)
+{
+	char folder[JOURNAL_PATH_MAX + 1];
+	const char *slash = strrchr(path, '/');
+	struct stat file;
+	int len = slash ? (int)(slash - path) : 0;
+
+	snprintf(folder, sizeof(folder), "%.*s", len ? len : 1, len || slash ? path : ".");
+	if (stat(folder, &file) != 0)
+		return journal_say(err, FAIL_STORE,
+				   "the journal's folder %s cannot be looked at: %s", folder,
+				   strerror(errno));
+	if (file.st_mode & S_IWOTH)
+		return journal_say(err, JOURNAL_REFUSED,
+				   "everybody can write to the journal's folder %s: name a file in "
+				   "a folder of your own",
+				   folder);
+	return 0;
+}
+
 static int make_file(const char *path, struct journal_error *err)
 {
-	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-
-	if (fd >= 0)
-		close(fd);
-	else if (errno != EEXIST)
+	if (mknod(path, S_IFREG | MODE, 0) != 0 && errno != EEXIST)
 		return journal_say(err, FAIL_STORE, "the journal %s cannot be made: %s", path,
 				   strerror(errno));
 	return 0;

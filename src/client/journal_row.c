@@ -14,16 +14,27 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { PRIMARY = 0xff }; /* of SQLite's codes, the part that names the kind */
+enum { PRIMARY = 0xff /* of SQLite's codes, the part that names the kind */, UTF8_MAX = 4 };
 
 int journal_say(struct journal_error *err, int code, const char *format, ...)
 {
 	va_list list;
+	struct str whole;
 
 	va_start(list, format);
 	vsnprintf(err->text, sizeof(err->text), format, list);
 	va_end(list);
+	whole = str_cut(str_from(err->text), sizeof(err->text) - 1 - UTF8_MAX);
+	err->text[whole.len] = '\0';
 	return code;
+}
+
+bool journal_is_busy(const struct journal *journal, const struct journal_entry *entry)
+{
+	bool is_held =
+		journal->held == entry->id && str_equal(entry->owner, str_from(journal->owner));
+
+	return entry->is_owner_alive && !is_held;
 }
 
 int journal_broken(struct journal *journal, struct journal_error *err)
@@ -200,8 +211,7 @@ int journal_event(struct journal *journal, int64_t id, const char *what, struct 
 		journal, "INSERT INTO event (entry, at_ms, what, note) VALUES (?1, ?2, ?3, ?4)");
 	int r;
 
-	if (note.len > JOURNAL_NOTE_MAX)
-		note.len = JOURNAL_NOTE_MAX;
+	note = str_cut(note, JOURNAL_NOTE_MAX);
 	sqlite3_bind_int64(statement, 1, id);
 	sqlite3_bind_int64(statement, 2, env_wall_ms(journal->env));
 	sqlite3_bind_text(statement, 3, what, -1, SQLITE_STATIC);

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PART_SIZE = 40, STAT_SIZE = 1024, START_FIELD = 22 };
+enum { PART_SIZE = 40, STAT_SIZE = 1024, STATE_FIELD = 3, THREADS_FIELD = 20, START_FIELD = 22 };
 
 /* In the place of a start; no process has it. */
 #define ENDED "ended"
@@ -118,26 +118,28 @@ static void place_parts(struct parts *parts)
 /*
  * Field 22 of /proc/PID/stat (proc(5)), counted behind the last ")": a process may have blanks and
  * parentheses in its name, which is field 2. One that has ended and only waits to be reaped
- * (field 3: Z or X) has no start any more.
+ * (field 3: Z or X) has no start any more; unless only its first thread has ended, and others run
+ * (field 20).
  */
 static void read_start(const char *pid, char out[PART_SIZE])
 {
 	char path[PART_SIZE + 16], text[STAT_SIZE], *at, *word = NULL, *rest = NULL;
+	bool has_ended = false;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
 	memcpy(out, "-", sizeof("-"));
 	if (!read_file(path, text, sizeof(text)))
 		return;
 	at = strrchr(text, ')');
-	for (int field = 2; at && field < START_FIELD; field++) {
-		word = strtok_r(field == 2 ? at + 1 : NULL, " \n", &rest);
+	for (int field = STATE_FIELD; at && field <= START_FIELD; field++) {
+		word = strtok_r(field == STATE_FIELD ? at + 1 : NULL, " \n", &rest);
 		if (!word)
 			return;
-		if (field == 2 && (*word == 'Z' || *word == 'X')) {
+		if (field == STATE_FIELD)
+			has_ended = *word == 'Z' || *word == 'X';
+		if (field == THREADS_FIELD && strlen(word) == 1 && *word <= '1' && has_ended)
 			memcpy(out, ENDED, sizeof(ENDED));
-			return;
-		}
 	}
-	if (word && strlen(word) < PART_SIZE)
+	if (word && strlen(word) < PART_SIZE && strcmp(out, ENDED) != 0)
 		memcpy(out, word, strlen(word) + 1);
 }

@@ -11,8 +11,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
-#include "core/fingerprint.h"
-#include "core/media_type.h"
 #include "json/json.h"
 
 #include <stdio.h>
@@ -29,7 +27,7 @@ struct walk {
 	int r; /* 0; FAIL_LIMIT: too many; FAIL_MEMORY */
 };
 
-static bool is_json(struct str content_type);
+static bool is_json(struct str type);
 static struct str essence(struct str content_type, struct arena *mem);
 static struct str members_of(const struct json_value *value, struct str token, struct arena *mem);
 
@@ -47,7 +45,7 @@ int payload_of(struct str content_type, struct str body, struct str token, struc
 
 	if (!type.at)
 		return FAIL_MEMORY;
-	if (is_json(content_type))
+	if (is_json(type))
 		r = json_read(body, &json_limits_default, mem, &value, &error);
 	if (r == 0)
 		r = json_canonical_str(value, mem, &text);
@@ -68,13 +66,20 @@ int payload_of(struct str content_type, struct str body, struct str token, struc
 	return 0;
 }
 
-static bool is_json(struct str content_type)
+/*
+ * application/json, and a/b+json. Parameters say nothing: what is read as JSON is UTF-8, or it is
+ * not read.
+ */
+static bool is_json(struct str type)
 {
-	struct media_type type;
-	struct fingerprint_error error;
+	struct str suffix = STR("+json");
+	size_t slash = str_find(type, '/');
+	struct str subtype = str_from_index(type, slash < type.len ? slash + 1 : slash);
 
-	return media_type_read(content_type, "Content-Type", &type, &error) == 0 &&
-	       media_type_kind(&type) == BODY_JSON;
+	if (str_equal(type, STR("application/json")))
+		return true;
+	return slash > 0 && subtype.len > suffix.len && str_find(subtype, '/') == subtype.len &&
+	       str_equal(str_from_index(subtype, subtype.len - suffix.len), suffix);
 }
 
 /* "application/json" of "Application/JSON; charset=utf-8". {NULL, 0} without memory. */
@@ -233,8 +238,7 @@ static void name_those(struct difference *difference, const char *what, const st
 		buf_printf(&difference->text, "%s%s%s%s",
 			   is_first && difference->text.len ? "; " : "", is_first ? what : "",
 			   is_first ? ": " : ", ", member->name.len ? "" : "the whole");
-		buf_append(&difference->text, member->name.at,
-			   member->name.len < NAMED_BYTES_MAX ? member->name.len : NAMED_BYTES_MAX);
+		buf_append_str(&difference->text, str_cut(member->name, NAMED_BYTES_MAX));
 		is_first = false;
 	}
 }

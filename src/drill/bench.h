@@ -10,6 +10,7 @@
 #define DRILL_BENCH_H
 
 #include "drill/judge.h"
+#include "drill/late.h"
 #include "drill/names.h"
 #include "drill/proxy.h"
 #include "drill/result.h"
@@ -30,6 +31,7 @@ struct bench {
 	struct str run, test_case;
 	struct arena mem;  /* dies with the case */
 	struct arena *out; /* of the report */
+	struct late *late; /* what is counted once more at the end */
 	struct drill_case_result *result;
 	int64_t began_us;
 	unsigned strands;
@@ -114,6 +116,9 @@ bool bench_command(struct bench *, const char *name, struct str command, const s
 
 /* Exactly `wanted` effects of the strand, once it has settled. */
 bool bench_effects(struct bench *, const struct strand *, int64_t wanted);
+
+/* Wait until there is an effect of the strand, or the time to settle is over. No verdict. */
+void bench_await_effect(struct bench *, const struct strand *);
 
 /* How many there are, once they are `hoped` or the time to settle is over. */
 bool bench_count(struct bench *, const struct strand *, int64_t hoped, int64_t *out_effects);

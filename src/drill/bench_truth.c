@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOOK_PAUSE_MS = 100 };
+enum { LOOK_PAUSE_MS = 100, EFFECT_PAUSE_MS = 2 };
 
 static void add(int64_t *sum, int64_t number)
 {
@@ -22,13 +22,20 @@ static void add(int64_t *sum, int64_t number)
 
 /* What the report says of a case is the sum over its strands; `wanted` -1: there is no one number.
  */
-static void keep_counts(struct bench *bench, const struct strand *strand, int64_t effects,
+static bool keep_counts(struct bench *bench, const struct strand *strand, int64_t effects,
 			int64_t wanted)
 {
+	bool is_kept;
+
 	add(&bench->result->effects_before, strand->before);
 	add(&bench->result->effects_after, strand->before + effects);
 	if (wanted >= 0)
 		add(&bench->result->effects_wanted, wanted);
+	pthread_mutex_lock(&bench->mutex);
+	is_kept = late_keep(bench->late, bench->result, strand->effects, &strand->names,
+			    strand->before + effects, bench->out);
+	pthread_mutex_unlock(&bench->mutex);
+	return is_kept || bench_error(bench, "the drill has no memory left");
 }
 
 static bool look(struct bench *bench, const struct strand *strand, int64_t hoped,
@@ -49,22 +56,44 @@ static bool look(struct bench *bench, const struct strand *strand, int64_t hoped
 	return true;
 }
 
+/* In memory of its own, since it looks often; that it cannot count shows when it has to. */
+static bool has_effect(struct bench *bench, const struct strand *strand)
+{
+	char why[COUNT_WHY_MAX];
+	struct arena mem;
+	int64_t count;
+	bool has_one;
+
+	arena_init(&mem, SCENARIO_MEMORY_MAX * 4);
+	has_one = count_look(bench->scenario, strand->effects, &strand->names, &mem, &count, why) ==
+			  0 &&
+		  count > strand->before;
+	arena_fini(&mem);
+	return has_one;
+}
+
+void bench_await_effect(struct bench *bench, const struct strand *strand)
+{
+	int64_t until_ms = env_monotonic_ms(&env_machine) + bench->scenario->settle_ms;
+
+	while (!has_effect(bench, strand) && env_monotonic_ms(&env_machine) < until_ms)
+		usleep(EFFECT_PAUSE_MS * 1000);
+}
+
 bool bench_count(struct bench *bench, const struct strand *strand, int64_t hoped,
 		 int64_t *out_effects)
 {
 	if (!look(bench, strand, hoped, out_effects))
 		return false;
-	keep_counts(bench, strand, *out_effects, -1);
-	return true;
+	return keep_counts(bench, strand, *out_effects, -1);
 }
 
 bool bench_effects(struct bench *bench, const struct strand *strand, int64_t wanted)
 {
 	int64_t effects;
 
-	if (!look(bench, strand, wanted, &effects))
+	if (!look(bench, strand, wanted, &effects) || !keep_counts(bench, strand, effects, wanted))
 		return false;
-	keep_counts(bench, strand, effects, wanted);
 	if (effects != wanted)
 		return bench_fail(bench, "effects: %lld where there should be %lld",
 				  (long long)effects, (long long)wanted);

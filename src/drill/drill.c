@@ -15,7 +15,7 @@
 enum { RUN_LETTERS = 6 };
 
 static void run_case(const struct drill_case *row, const struct scenario *scenario,
-		     struct server *server, struct str run, struct arena *mem,
+		     struct server *server, struct late *late, struct str run, struct arena *mem,
 		     struct drill_case_result *result);
 
 static bool has_name(const char *const *names, size_t count, const char *name)
@@ -78,6 +78,7 @@ int drill_run(const struct scenario *scenario, const struct drill_choice *choice
 	const struct drill_case *row;
 	char why[SHELL_WHY_MAX];
 	struct server server;
+	struct late late = {0};
 	int r;
 
 	result.cases = arena_zalloc(mem, room * sizeof(*result.cases));
@@ -97,10 +98,11 @@ int drill_run(const struct scenario *scenario, const struct drill_choice *choice
 						      .effects_after = -1,
 						      .effects_wanted = -1};
 		if (r == 0)
-			run_case(row, scenario, &server, run, mem, of_case);
+			run_case(row, scenario, &server, &late, run, mem, of_case);
 		else
 			refuse_case(row, why, mem, of_case);
 	}
+	late_check(&late, scenario, mem);
 	server_end(&server);
 	*out_result = result;
 	return 0;
@@ -126,11 +128,12 @@ static void try_case(const struct drill_case *row, struct bench *bench)
 }
 
 static void run_case(const struct drill_case *row, const struct scenario *scenario,
-		     struct server *server, struct str run, struct arena *mem,
+		     struct server *server, struct late *late, struct str run, struct arena *mem,
 		     struct drill_case_result *result)
 {
 	struct bench bench = {.scenario = scenario,
 			      .server = server,
+			      .late = late,
 			      .run = run,
 			      .out = mem,
 			      .test_case = str_from(row->name),

@@ -9,6 +9,7 @@ transaction. The faults are those one meets:
     check-then-act   looks whether the key is there, then writes; nothing in between holds it
     caches-errors    an error is kept as the answer of its key
     forgets          keys are kept in memory
+    late             half a second after a write it is done once more
 
 X-Slow: MS makes a write take its time, X-Fail: STATUS makes it fail before the work. When
 FILE.revoked is there, `Bearer c` is refused; when FILE.tomorrow is, older keys are forgotten.
@@ -25,6 +26,7 @@ import urllib.parse
 
 KEY_MAX = 64
 RACE_SECONDS = 0.03
+LATE_SECONDS = 0.5
 
 
 class Shelf:
@@ -61,6 +63,10 @@ class Shelf:
                              (kind, fields.get('title'), json.dumps(fields)))
         return json.dumps({'id': f'{kind}-{made.lastrowid}', **fields})
 
+    def make_again(self, kind, fields):
+        with self.lock, self.open() as store:
+            self.make(store, kind, fields)
+
     def write(self, account, key, kind, fields, fail):
         """Status and body of the answer."""
         print_ = hashlib.sha256(json.dumps([kind, fields], sort_keys=True).encode()).hexdigest()
@@ -92,6 +98,8 @@ class Shelf:
                 self.keep(store, account, key, print_, fail, '{"error": "it failed"}')
             return fail, '{"error": "it failed"}'
         body = self.make(store, kind, fields)
+        if self.fault == 'late':
+            threading.Timer(LATE_SECONDS, self.make_again, (kind, fields)).start()
         self.keep(store, account, key, print_, 201, body)
         return 201, body
 

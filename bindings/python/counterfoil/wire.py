@@ -1,0 +1,145 @@
+"""One HTTP exchange on a connection of its own, and nothing else: never sent a second time, no
+redirect followed, no proxy taken from the environment.
+
+What a caller has to know afterwards is one of three things: no byte of the request left; bytes
+left and no whole answer came back; a whole answer. Nothing here is raised.
+"""
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+import threading
+from base64 import b64encode
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from urllib.parse import unquote, urlsplit
+
+NOT_LEFT, UNCLEAR, ANSWERED = 'not left', 'unclear', 'answered'
+ANSWER_BYTES_MAX = 64 * 1024 * 1024
+PIECE_BYTES = 64 * 1024
+
+Headers = List[Tuple[str, str]]
+
+
+class Reply(NamedTuple):
+    kind: str
+    why: str = ''
+    status: int = 0
+    headers: Headers = []
+    body: bytes = b''
+
+    def get(self, name: str) -> Optional[str]:
+        return next((value for key, value in self.headers if key.lower() == name), None)
+
+
+class Route(NamedTuple):
+    """How a service is reached."""
+    ca_file: Optional[str] = None      # instead of the system's certificates
+    client_cert: Optional[str] = None  # PEM, with its key unless that is in a file of its own
+    client_key: Optional[str] = None
+    proxy: Optional[str] = None        # http://[user:password@]host:port
+
+
+def exchange(method: str, url: str, headers: Headers, body: Optional[bytes], timeout_s: float,
+             route: Route) -> Reply:
+    """Send one request; all of it takes `timeout_s` at most."""
+    try:
+        connection, target, more = _connection(url, timeout_s, route)
+    except (OSError, ValueError) as error:
+        return Reply(NOT_LEFT, f'{type(error).__name__}: {error}')
+    with contextlib.closing(connection):
+        try:
+            connection.connect()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            return Reply(NOT_LEFT, f'not connected: {error}')
+        with _deadline(connection, timeout_s) as is_over:
+            try:
+                reply = _talk(connection, method, target, headers + more, body)
+                return Reply(UNCLEAR, 'no whole answer in time') if is_over.is_set() else reply
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                return Reply(UNCLEAR, f'no whole answer: {type(error).__name__} {error}'.rstrip())
+
+
+def _talk(connection: http.client.HTTPConnection, method: str, target: str, headers: Headers,
+          body: Optional[bytes]) -> Reply:
+    names = {name.lower() for name, _ in headers}
+    connection.putrequest(method, target, skip_host='host' in names, skip_accept_encoding=True)
+    for name, value in headers:
+        connection.putheader(name, value.encode('latin-1'))
+    if body is not None or method != 'GET':
+        connection.putheader('Content-Length', str(len(body or b'')))
+    connection.putheader('Connection', 'close')
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    return Reply(ANSWERED, '', answer.status, answer.getheaders(), _content(answer))
+
+
+def _content(answer: http.client.HTTPResponse) -> bytes:
+    content = bytearray()
+    while piece := answer.read(PIECE_BYTES):
+        content += piece
+        if len(content) > ANSWER_BYTES_MAX:
+            raise ValueError(f'the answer is larger than {ANSWER_BYTES_MAX} bytes')
+    if answer.length:
+        raise http.client.IncompleteRead(bytes(content), answer.length)
+    return bytes(content)
+
+
+def _connection(url: str, timeout_s: float, route: Route
+                ) -> Tuple[http.client.HTTPConnection, str, Headers]:
+    """A connection that is not open yet, what to ask it for, and what its proxy has to be told."""
+    parts = urlsplit(url)
+    target = url[len(f'{parts.scheme}://{parts.netloc}'):]
+    secure = _context(route) if parts.scheme == 'https' else None
+    if not route.proxy:
+        return _to(parts.hostname, parts.port, secure, timeout_s), target, []
+    proxy = urlsplit(route.proxy)
+    if proxy.scheme != 'http' or not proxy.hostname:
+        raise ValueError('a proxy is given as http://host:port')
+    told = _proxy_headers(proxy.username, proxy.password)
+    if secure is None:
+        return _to(proxy.hostname, proxy.port, None, timeout_s), url, list(told.items())
+    connection = _to(proxy.hostname, proxy.port, secure, timeout_s)
+    connection.set_tunnel(parts.hostname or '', parts.port or 443, headers=told)
+    return connection, target, []
+
+
+def _to(host: Optional[str], port: Optional[int], secure: Optional[ssl.SSLContext],
+        timeout_s: float) -> http.client.HTTPConnection:
+    if secure is None:
+        return http.client.HTTPConnection(host or '', port, timeout=timeout_s)
+    return http.client.HTTPSConnection(host or '', port, timeout=timeout_s, context=secure)
+
+
+def _context(route: Route) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=route.ca_file)
+    if route.client_cert:
+        context.load_cert_chain(route.client_cert, route.client_key)
+    return context
+
+
+def _proxy_headers(user: Optional[str], password: Optional[str]) -> Dict[str, str]:
+    if user is None:
+        return {}
+    pair = f'{unquote(user)}:{unquote(password or "")}'
+    return {'Proxy-Authorization': 'Basic ' + b64encode(pair.encode()).decode()}
+
+
+@contextlib.contextmanager
+def _deadline(connection: http.client.HTTPConnection, timeout_s: float
+              ) -> Iterator[threading.Event]:
+    """A socket's own time-out begins anew with each byte; this one does not."""
+    sock, is_over = connection.sock, threading.Event()
+
+    def end() -> None:
+        is_over.set()
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # past TLS, which another thread is in
+    timer = threading.Timer(timeout_s, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()
