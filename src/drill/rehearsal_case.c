@@ -155,18 +155,13 @@ static void run_changed_body(struct scene *scene)
 		return;
 	}
 	if (!scene_act(scene, &act) || !scene_do(scene, &act, &first) ||
-	    !scene_act(scene, &changed))
+	    !scene_act_again(scene, ++*scene->number, act.token, &changed))
 		return;
 	if (str_equal(act.sample.body, changed.sample.body) &&
 	    str_equal(act.sample.path, changed.sample.path)) {
 		scene_skip(scene, "its fields have one value each: no command differs");
 		return;
 	}
-	if (scene->action->token_pointer.len) {
-		scene_skip(scene, "its token is part of the body");
-		return;
-	}
-	memcpy(changed.token, act.token, sizeof(act.token));
 	if (!scene_send(scene, &changed, &other) ||
 	    !scene_wants(scene, &act, 1, "another command under the same token"))
 		return;
@@ -246,19 +241,6 @@ static void run_answer_dropped(struct scene *scene)
 
 /* -- rules --------------------------------------------------------------------------- */
 
-/* Another act of the same command under another token. */
-static bool same_again(const struct act *act, struct scene *scene, struct act *out_again)
-{
-	struct act again;
-
-	if (!scene_act(scene, &again))
-		return false;
-	again.sample = act->sample;
-	again.before = act->before;
-	*out_again = again;
-	return true;
-}
-
 static void run_two_tokens(struct scene *scene)
 {
 	const struct action *action = scene->action;
@@ -266,11 +248,7 @@ static void run_two_tokens(struct scene *scene)
 	struct act act, again;
 	long long effects;
 
-	if (action->token_pointer.len) {
-		scene_skip(scene, "its token is part of the body");
-		return;
-	}
-	if (!scene_act(scene, &act) || !same_again(&act, scene, &again) ||
+	if (!scene_act(scene, &act) || !scene_act_again(scene, act.number, "", &again) ||
 	    !scene_do(scene, &act, &first) || !scene_complete(scene, &again, &second))
 		return;
 	if (action->unique.count || action->is_natural) {

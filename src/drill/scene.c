@@ -121,8 +121,11 @@ bool scene_act_of(struct scene *scene, const struct action *action, struct sampl
 	char why[SAMPLE_WHY_MAX];
 	int r;
 
-	*out_act = (struct act){.action = action};
-	draw_token(out_act->token);
+	*out_act = (struct act){.action = action, .number = wish->number};
+	if (wish->token.len)
+		snprintf(out_act->token, SCENE_TOKEN_MAX, "%.*s", STR_ARG(wish->token));
+	else
+		draw_token(out_act->token);
 	wish->run = scene->run;
 	wish->token = arena_str(&scene->mem, str_from(out_act->token));
 	out_act->before = standin_count(scene->stage->standin, STR(""));
@@ -134,7 +137,12 @@ bool scene_act_of(struct scene *scene, const struct action *action, struct sampl
 
 bool scene_act(struct scene *scene, struct act *out_act)
 {
-	struct sample_wish wish = {.number = ++*scene->number};
+	return scene_act_again(scene, ++*scene->number, "", out_act);
+}
+
+bool scene_act_again(struct scene *scene, unsigned number, const char *token, struct act *out_act)
+{
+	struct sample_wish wish = {.number = number, .token = str_from(token)};
 
 	if (scene->opened.len) {
 		wish.given = &scene->action->budget.of;

@@ -35,6 +35,7 @@ struct scene {
 struct act {
 	const struct action *action;
 	struct sample sample;
+	unsigned number; /* of its sample */
 	char token[SCENE_TOKEN_MAX];
 	int64_t before; /* effects before it */
 };
@@ -52,6 +53,9 @@ void scene_event(struct scene *, enum drill_actor, const char *format, ...)
 
 /* A new command under a new token. `same` (may be NULL) has the values of `like`'s number. */
 bool scene_act(struct scene *, struct act *out_act);
+
+/* The command of that number under that token; empty: under a new one. */
+bool scene_act_again(struct scene *, unsigned number, const char *token, struct act *out_act);
 bool scene_act_of(struct scene *, const struct action *, struct sample_wish *, struct act *out_act);
 
 /* A budget of so much for this action, opened through the gate; *out_id is empty where its action
