@@ -139,7 +139,8 @@ COUNTERFOIL_API void counterfoil_result_free(counterfoil_result *result); /* NUL
  *   outcome     created replayed reused | running queued locked awaiting_approval | unknown |
  *               conflict | failed refused denied expired not_sent
  *   state       done: it happened; failed: it did not and never will under this token; new: it did
- *               not, and may; open: a gate has it; unknown: nobody knows
+ *               not, and may; sending: another process is at it; open: a gate has it; unknown:
+ *               nobody knows
  *   advice      stop, wait, same_key, query, human, …: alone enough to be safe
  *   difference  of a conflict: "changed: /amount", never values
  *   source      answer, journal, status

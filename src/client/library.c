@@ -12,6 +12,8 @@
 #include "core/token.h"
 #include "http/http.h"
 
+#include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +26,8 @@ enum {
 			COUNTERFOIL_INSECURE
 };
 
-_Static_assert(COUNTERFOIL_TOKEN_SIZE > TOKEN_MAX, "a token has room in what callers give");
+_Static_assert((int)COUNTERFOIL_TOKEN_SIZE > (int)TOKEN_MAX,
+	       "a token has room in what callers give");
 
 /* Texts of a request, each a copy of its own, or NULL. */
 enum library_text {
@@ -61,6 +64,25 @@ struct counterfoil_result {
 };
 
 static _Thread_local struct journal_error last_error;
+
+/*
+ * env_machine keeps random bytes for later, which a forked child would draw again: two new actions
+ * with one token. Programs of others fork as they like.
+ */
+static void draw(const struct env *env, void *out, size_t len)
+{
+	randombytes_buf(out, len);
+}
+
+/* Like env_machine otherwise; set once, by whoever opens a journal first. */
+static struct env library_env;
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+
+static void set_env(void)
+{
+	library_env = env_machine;
+	library_env.random = draw;
+}
 
 typedef int (*library_delivery)(struct journal *journal, const struct delivery_request *request,
 				struct arena *mem, struct delivery_result *out_result,
@@ -137,7 +159,8 @@ int counterfoil_journal_open(const char *path, counterfoil_journal **out_journal
 	*out_journal = NULL;
 	if (!journal)
 		return no_memory();
-	r = journal_open(path, &env_machine, &journal->open, &last_error);
+	pthread_once(&library_once, set_env);
+	r = journal_open(path, &library_env, &journal->open, &last_error);
 	if (r != 0) {
 		free(journal);
 		return explain(r);

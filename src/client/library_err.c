@@ -14,11 +14,6 @@ int fail_at(int code, int error_number, const char *file, int line, const char *
 	return code;
 }
 
-const char *fail_text(int code)
-{
-	return "the operating system refused";
-}
-
 _Noreturn void broken(const char *what, const char *file, int line, const char *function)
 {
 	fprintf(stderr, "libcounterfoil: %s:%d: %s: this must be true and was not: %s\n", file,
