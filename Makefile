@@ -21,7 +21,7 @@ PYTEST  = $(PYTHON) -m pytest -p no:cacheprovider
 JOBS   ?= 4
 
 # The program and what is installed with it; everything else is for tests.
-PRODUCT = counterfoil docs/man/counterfoil.yaml.5
+PRODUCT = counterfoil library docs/man/counterfoil.yaml.5
 
 # Configure a build once, then let Ninja bring it, or TARGETS of it, up to date.
 #   $(call build,FOLDER,ENVIRONMENT,OPTIONS,TARGETS)
