@@ -220,7 +220,8 @@ def test_under_another_credential_nothing_is_sent_again(caller, start_gate, upst
         assert upstream.effects(path) == 0
         allowed = caller.call(where, BODY, wait=5, more=['--same-account'],
                               env={'COUNTERFOIL_CREDENTIAL': 'second'})
-    assert allowed['outcome'] == 'created' and upstream.effects(path) == 1
+    assert allowed['outcome'] == 'created', allowed
+    assert upstream.effects(path) == 1
 
 
 PASSES = 'upstreams:\n  default: {{url: "{}"}}\nprotect: [PATCH]\nundeclared: pass\n'
@@ -232,10 +233,12 @@ def test_a_gate_that_passed_it_on_proves_nothing(caller, start_gate, upstream, p
     """No record of an unprotected write is no proof of anything, now or in later runs."""
     gate = start_gate(None, PASSES.format(upstream.url))
     upstream.plan(path, fault)
+    told = []
     for again in (wait, 2, 0, 2):
         done = caller.call(f'http://127.0.0.1:{gate.port}{path}', BODY, wait=again)
-        assert (done.status, done['retry']['advice']) == (11, 'human')
         assert upstream.effects(path) == 1
+        told.append((done.status, done['retry']['advice']))
+    assert told == [(11, 'human')] * 4
 
 
 def test_past_a_gate_an_api_may_honour_keys_too(caller, start_gate, sandbox):
