@@ -38,8 +38,9 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --since | --to-file | --to-passphrase-file | --key-file | --output | -o | \
-		--credential-file | --journal | --cacert | --cert | -E | --cert-key)
+	--config | --gate | --openapi | --since | --to-file | --to-passphrase-file | --key-file | \
+		--output | -o | --credential-file | --journal | --cacert | --cert | -E | \
+		--cert-key)
 		_counterfoil_files
 		;;
 	--case | --skip)
@@ -165,9 +166,12 @@ _counterfoil_call() {
 _counterfoil_drill() {
 	if [[ ${words[1]-} == cases ]]; then
 		_counterfoil_reply "--help"
+	elif [[ ${words[1]-} == init ]]; then
+		_counterfoil_reply "--write --body --id --count-get --count --openapi --output --yes
+			--help"
 	elif [[ $current == -* ]]; then
 		_counterfoil_reply "--target --kill --start --case --skip --report --output --json
-			--help"
+			--config --gate --help"
 	else
 		_counterfoil_files
 	fi
@@ -239,7 +243,7 @@ _counterfoil_help() {
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify prove rotate erase" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;
-	drill) _counterfoil_reply "cases" ;;
+	drill) _counterfoil_reply "cases init" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
