@@ -89,10 +89,11 @@ bool answer_is_gate(const struct answer_facts *facts)
 	return facts->is_problem || (facts->operation.len > 0 && facts->outcome.len > 0);
 }
 
-bool answer_is_passed(const struct answer_facts *facts)
+bool answer_is_past_gate(const struct answer_facts *facts)
 {
-	return !facts->operation.len && (str_equal(facts->slug, STR("upstream-failed")) ||
-					 str_equal(facts->slug, STR("upstream-timeout")));
+	/* Problems of its passing on; of what it protects it has the words of an operation. */
+	return !answer_is_gate(facts) ||
+	       (!facts->operation.len && str_starts_with(facts->slug, STR("upstream-")));
 }
 
 static enum meaning gate_meaning(const struct answer_facts *facts);

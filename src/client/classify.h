@@ -49,8 +49,11 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 /* Did a gate say this? */
 bool answer_is_gate(const struct answer_facts *facts);
 
-/* Is it what a gate says of a request that it passed on unprotected, and so keeps no record of? */
-bool answer_is_passed(const struct answer_facts *facts);
+/*
+ * Did the write go past every gate, to a service that no record protects? Said by whoever is no
+ * gate, and by one that passed it on: that such a gate knows of no operation proves nothing.
+ */
+bool answer_is_past_gate(const struct answer_facts *facts);
 
 /*
  * `honours_key`: the API is known to give the same answer to the same Idempotency-Key, so a 409

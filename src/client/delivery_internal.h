@@ -30,7 +30,8 @@ struct delivery {
 	uint32_t tries;	   /* in a row, for the pauses between them */
 	bool may_send;	   /* it is a delivery, not only a look */
 	bool is_certain;   /* nothing that was sent under this token is uncertain now */
-	bool is_past_gate; /* the service answered itself: no gate has a record of that */
+	bool is_past_gate; /* what is uncertain was answered past a gate: one that has no record of
+			    * it proves nothing */
 	bool is_bare;	   /* there is no gate: it has been asked, and nobody answered as one */
 	struct web_answer answer; /* the last one, to whatever was asked */
 	struct delivery_result result;
