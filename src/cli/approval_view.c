@@ -4,8 +4,8 @@
  */
 #include "cli/approval_view.h"
 
-#include "cli/op_view.h"
 #include "base/terminal.h"
+#include "cli/op_view.h"
 
 enum {
 	FACT_WIDTH = 13,   /* of the names on the page */

@@ -5,11 +5,11 @@
  * refuses it for anything else. Without a person at a terminal there is nobody to show it to; then
  * whoever calls has to name the fingerprint that they mean.
  */
+#include "base/terminal.h"
 #include "cli/admin_call.h"
 #include "cli/approval_view.h"
 #include "cli/command.h"
 #include "cli/op_view.h"
-#include "base/terminal.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -7,10 +7,10 @@
 #include "base/arena.h"
 #include "base/env.h"
 #include "base/err.h"
+#include "base/terminal.h"
 #include "cli/audit_read.h"
 #include "cli/command.h"
 #include "cli/data_place.h"
-#include "base/terminal.h"
 #include "core/timestamp.h"
 
 #include <errno.h>

@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "drill/case.h"
 #include "drill/drill.h"
+#include "drill/rehearsal.h"
 #include "drill/report.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@ enum {
 	OPTION_REPORT,
 	OPTION_OUTPUT,
 	OPTION_JSON,
+	OPTION_CONFIG,
+	OPTION_GATE,
 };
 
 static const struct command_option options[] = {
@@ -43,6 +46,8 @@ static const struct command_option options[] = {
 	 true},
 	{"--output", "FILE", "where a report without a file of its own goes"},
 	{"--json", NULL, "the same as --report json"},
+	{"--config", "FILE", "rehearse this configuration of a gate instead of scenarios"},
+	{"--gate", "PROGRAM", "with --config: the counterfoil to start, instead of this one"},
 };
 
 /* -- reports ------------------------------------------------------------------------- */
@@ -221,6 +226,32 @@ static int run_all(const struct scenario *scenarios, const struct wish *wish, si
 	return r;
 }
 
+/* --config: the actions of a configuration instead of scenarios. */
+static int rehearse(const struct command_call *call, const struct wish *wish, struct arena *mem)
+{
+	const struct rehearsal_options how = {.config = call->options[OPTION_CONFIG],
+					      .gate = call->options[OPTION_GATE]};
+	struct drill_report report = {.program_version = STR(COUNTERFOIL_VERSION),
+				      .began_ms = env_wall_ms(&env_machine)};
+	struct settings_report wrong;
+	char why[REHEARSAL_WHY_MAX];
+	struct interrupt interrupt;
+	int r;
+
+	if (!interrupt_begin(&interrupt))
+		return EXIT_NOT_JUDGED;
+	settings_report_init(&wrong);
+	r = drill_rehearse(&how, &interrupt, mem, &report, &wrong, why);
+	settings_report_print(&wrong, stderr);
+	settings_report_fini(&wrong);
+	interrupt_end(&interrupt);
+	if (r == REHEARSAL_FAILED)
+		command_message("%s", why);
+	if (r == 0)
+		return conclude(&report, wish);
+	return r == REHEARSAL_WRONG ? EXIT_USAGE : EXIT_NOT_JUDGED;
+}
+
 static int drill_all(const struct command_call *call, const struct wish *wish, struct arena *mem)
 {
 	struct scenario *scenarios = arena_zalloc(mem, call->operand_count * sizeof(*scenarios));
@@ -239,14 +270,39 @@ static int drill_all(const struct command_call *call, const struct wish *wish, s
 	return conclude(&report, wish);
 }
 
+static bool has_scenario_options(const struct command_call *call)
+{
+	return call->options[OPTION_TARGET] || call->options[OPTION_KILL] ||
+	       call->options[OPTION_START] || call->options[OPTION_CASE] ||
+	       call->options[OPTION_SKIP];
+}
+
+/* Scenarios or a configuration, each with its own options. 0, or the exit status. */
+static int check_line(const struct command_call *call)
+{
+	bool has_config = call->options[OPTION_CONFIG];
+
+	if (!has_config && !call->operand_count)
+		return command_misused(call->command, "drill needs SCENARIO, or --config FILE");
+	if (has_config && call->operand_count)
+		return command_misused(call->command, "name scenarios, or one --config FILE");
+	if (has_config && has_scenario_options(call))
+		return command_misused(call->command,
+				       "--target, --kill, --start, --case and --skip are of "
+				       "scenarios, not of --config");
+	if (!has_config && call->options[OPTION_GATE])
+		return command_misused(call->command, "--gate goes with --config");
+	return EXIT_DONE;
+}
+
 static int run(const struct command_call *call)
 {
 	struct wish wish = {0};
 	struct arena mem;
-	int status = read_reports(call, &wish);
+	int status = check_line(call);
 
-	if (!call->operand_count)
-		return command_misused(call->command, "drill needs SCENARIO");
+	if (status == 0)
+		status = read_reports(call, &wish);
 	if (status == 0)
 		status = read_names(call, OPTION_CASE, wish.choice.only, &wish.choice.only_count);
 	if (status == 0)
@@ -254,7 +310,8 @@ static int run(const struct command_call *call)
 	if (status != 0)
 		return status;
 	arena_init(&mem, DRILL_MEMORY_MAX);
-	status = drill_all(call, &wish, &mem);
+	status = call->options[OPTION_CONFIG] ? rehearse(call, &wish, &mem)
+					      : drill_all(call, &wish, &mem);
 	arena_fini(&mem);
 	return status;
 }
@@ -275,16 +332,18 @@ static const struct command command_cases = {
 	.run = run_cases,
 };
 
-static const struct command *const drill_commands[] = {&command_cases, NULL};
+static const struct command *const drill_commands[] = {&command_cases, &command_drill_init, NULL};
 
 const struct command command_drill = {
 	.name = "drill",
 	.summary = "rehearses contested writes against an API, and counts what it did",
-	.usage = "SCENARIO... [OPTIONS]",
+	.usage = "SCENARIO... [OPTIONS] | --config FILE [OPTIONS]",
 	.text = "A scenario is a YAML file: the write, how to count its effects, where the id is.\n"
 		"Every case is judged by counts and by the resource itself, never by answers\n"
-		"alone. Exit status: 0 all passed or did not apply, 1 a case failed, 2 a scenario\n"
-		"is wrong, 3 a case could not be judged.\n",
+		"alone. With --config the actions of a gate's configuration are rehearsed at a\n"
+		"gate of their own, with a stand-in for every service. Exit status: 0 all passed\n"
+		"or did not apply, 1 a case failed, 2 a scenario or the configuration is wrong,\n"
+		"3 a case could not be judged.\n",
 	.options = options,
 	.option_count = sizeof(options) / sizeof(options[0]),
 	.operands_max = DRILL_SCENARIOS_MAX,

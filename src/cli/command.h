@@ -99,6 +99,7 @@ extern const struct command command_op;
 extern const struct command command_approve;
 extern const struct command command_deny; /* in cmd_approve.c */
 extern const struct command command_drill;
+extern const struct command command_drill_init; /* of drill */
 extern const struct command command_config;
 extern const struct command command_key;
 extern const struct command command_secret;

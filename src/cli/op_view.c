@@ -4,8 +4,8 @@
  */
 #include "cli/op_view.h"
 
-#include "cli/table.h"
 #include "base/terminal.h"
+#include "cli/table.h"
 #include "core/money.h"
 #include "core/operation.h"
 

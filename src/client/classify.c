@@ -89,6 +89,13 @@ bool answer_is_gate(const struct answer_facts *facts)
 	return facts->is_problem || (facts->operation.len > 0 && facts->outcome.len > 0);
 }
 
+bool answer_is_past_gate(const struct answer_facts *facts)
+{
+	/* Problems of its passing on; of what it protects it has the words of an operation. */
+	return !answer_is_gate(facts) ||
+	       (!facts->operation.len && str_starts_with(facts->slug, STR("upstream-")));
+}
+
 static enum meaning gate_meaning(const struct answer_facts *facts);
 
 enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)

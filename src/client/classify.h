@@ -50,6 +50,12 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 bool answer_is_gate(const struct answer_facts *facts);
 
 /*
+ * Did the write go past every gate, to a service that no record protects? Said by whoever is no
+ * gate, and by one that passed it on: that such a gate knows of no operation proves nothing.
+ */
+bool answer_is_past_gate(const struct answer_facts *facts);
+
+/*
  * `honours_key`: the API is known to give the same answer to the same Idempotency-Key, so a 409
  * or 425 of it says that the first request is still under way.
  */

@@ -11,6 +11,8 @@
  *
  * Always true: is_certain is false from the first answer that was lost until a gate has told of
  * the operation itself; while it is, no answer to a second sending proves that nothing happened.
+ * What went past every gate is in the journal as unknown, of no gate, and for a person: a later run
+ * knows by these three that a gate without a record of it proves nothing.
  */
 #include "client/delivery_internal.h"
 
@@ -166,6 +168,8 @@ static int begin(struct delivery *delivery)
 	switch (r) {
 	case 0:
 		delivery->is_certain = delivery->is_recorded = delivery->entry.state == ENTRY_NEW;
+		delivery->is_past_gate = !delivery->is_certain && !delivery->entry.is_gate &&
+					 str_equal(delivery->entry.advice, STR("human"));
 		delivery->move = delivery->is_certain ? MOVE_SEND : MOVE_ASK;
 		return 0;
 	case JOURNAL_ENDED:
@@ -269,6 +273,8 @@ static int learn_silence(struct delivery *delivery)
 	delivery->is_certain = delivery->is_certain && !has_left;
 	lesson.meaning = delivery->is_certain ? MEANS_NOT_YET : MEANS_UNCERTAIN;
 	lesson.outcome = delivery->is_certain ? STR("not_sent") : STR("unknown");
+	if (!delivery->is_certain)
+		lesson.advice = delivery->is_past_gate ? STR("human") : STR("query");
 	return delivery_settle(delivery, &lesson);
 }
 
@@ -277,10 +283,13 @@ static int learn_answer(struct delivery *delivery, struct answer_facts *facts)
 	struct web_answer *answer = &delivery->answer;
 	enum meaning meaning;
 	struct lesson lesson = {.what = "answered", .source = "answer"};
+	bool is_past_gate;
 
 	answer_facts_read(answer->status, buf_str(&answer->headers), buf_str(&answer->body),
 			  delivery->mem, facts);
 	meaning = answer_meaning(facts, delivery->request->honours_key);
+	is_past_gate = answer_is_past_gate(facts);
+	delivery->is_past_gate |= is_past_gate;
 	/* A gate that tells of the operation knows of all that was sent under its token. */
 	if (facts->operation.len && answer_is_gate(facts))
 		delivery->is_certain = meaning != MEANS_UNCERTAIN;
@@ -291,10 +300,10 @@ static int learn_answer(struct delivery *delivery, struct answer_facts *facts)
 	lesson.meaning = meaning;
 	lesson.outcome = answer_outcome(facts, meaning);
 	lesson.operation = facts->operation;
-	lesson.advice = facts->advice;
+	lesson.advice = is_past_gate ? STR("") : facts->advice;
 	lesson.reason = facts->detail;
 	lesson.after_s = facts->after_s;
-	lesson.is_gate = answer_is_gate(facts);
+	lesson.is_gate = !is_past_gate;
 	lesson.has_answer = meaning == MEANS_DONE || meaning == MEANS_FAILED ||
 			    meaning == MEANS_UNRECORDED || meaning == MEANS_CONFLICT;
 	lesson.goes_on =

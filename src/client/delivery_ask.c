@@ -10,7 +10,8 @@
  * | it has ended                 | its kept answer is fetched and told                    |
  * | running, queued, waiting     | asked again, the gate waiting with us, while there is time |
  * | unknown                      | what its advice says; only a person: stop              |
- * | no such token                | sent again; not under another credential than before   |
+ * | no such token                | sent again; not under another credential than before,  |
+ * |                              | nor what it has told of or what went past it           |
  * | nothing, as there is no gate | sent again where the key is honoured, else stop        |
  *
  * Always true: nothing is sent here. Can fail: as delivery_settle().
@@ -151,7 +152,7 @@ static int learn_no_word(struct delivery *delivery, struct str reason, bool goes
 		.what = "asked",
 		.source = "status",
 		.outcome = STR("unknown"),
-		.advice = STR("query"),
+		.advice = delivery->is_past_gate ? STR("human") : STR("query"),
 		.reason = reason,
 		.after_s = after_s,
 		.goes_on = goes_on,
@@ -181,7 +182,7 @@ static int stop_unknown(struct delivery *delivery, bool is_gate, const char *rea
 
 static int learn_no_gate(struct delivery *delivery)
 {
-	if (delivery->entry.is_gate)
+	if (delivery->entry.is_gate && !delivery->is_past_gate)
 		return learn_no_word(delivery,
 				     STR("what answers there now is not the gate that was there"),
 				     true, 0);
@@ -191,7 +192,7 @@ static int learn_no_gate(struct delivery *delivery)
 	if (!delivery->request->honours_key)
 		return stop_unknown(
 			delivery, false,
-			"there is no gate to ask, and nothing says that this API honours the "
+			"no gate has a record of it, and nothing says that this API honours the "
 			"Idempotency-Key: it is not sent again");
 	delivery->move = MOVE_SEND;
 	delivery_pause(delivery, 0);
@@ -203,6 +204,8 @@ static int learn_nothing_known(struct delivery *delivery)
 	struct str before = delivery->entry.credential;
 	struct str now = delivery->has_mark ? str_from(delivery->mark) : STR("");
 
+	if (delivery->is_past_gate && !delivery->entry.operation.len)
+		return learn_no_gate(delivery);
 	if (!delivery->may_send)
 		return stop_unknown(delivery, true, "the gate knows no operation of this token");
 	if (!str_equal(before, now) && !delivery->request->same_account)
@@ -210,8 +213,11 @@ static int learn_nothing_known(struct delivery *delivery)
 			delivery, true,
 			"the gate knows no operation of this token, but it was sent with another "
 			"credential: under this one it could be another account's");
+	if (delivery->entry.operation.len)
+		return stop_unknown(delivery, true,
+				    "the gate does not know the operation any more that it told "
+				    "of: it may have happened");
 	delivery->entry.is_gate = true;
-	delivery->entry.operation = STR("");
 	delivery->move = MOVE_SEND;
 	if (delivery->tries)
 		delivery_pause(delivery, 0);

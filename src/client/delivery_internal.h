@@ -26,11 +26,13 @@ struct delivery {
 	char mark[CREDENTIAL_MARK + 1]; /* of the credential that is used now */
 	int64_t deadline_ms;		/* monotonic */
 	enum delivery_move move;
-	bool is_recorded; /* the sending that comes next is in the journal already */
-	uint32_t tries;	  /* in a row, for the pauses between them */
-	bool may_send;	  /* it is a delivery, not only a look */
-	bool is_certain;  /* nothing that was sent under this token is uncertain now */
-	bool is_bare;	  /* there is no gate: it has been asked, and nobody answered as one */
+	bool is_recorded;  /* the sending that comes next is in the journal already */
+	uint32_t tries;	   /* in a row, for the pauses between them */
+	bool may_send;	   /* it is a delivery, not only a look */
+	bool is_certain;   /* nothing that was sent under this token is uncertain now */
+	bool is_past_gate; /* what is uncertain was answered past a gate: one that has no record of
+			    * it proves nothing */
+	bool is_bare;	   /* there is no gate: it has been asked, and nobody answered as one */
 	struct web_answer answer; /* the last one, to whatever was asked */
 	struct delivery_result result;
 };

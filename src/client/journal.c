@@ -70,10 +70,7 @@ static void bind_step(sqlite3_stmt *statement, const struct step *step)
 	journal_bind_text(statement, 5, step->token);
 }
 
-/*
- * That of the step; else the one that has its token already: given by hand, or the step's first,
- * whose successor was forgotten.
- */
+/* That of the step; else the one that has its first token already: it was given by hand. */
 static int find_current(struct journal *journal, const struct step *step, struct arena *mem,
 			struct journal_entry *out, struct journal_error *err)
 {

@@ -186,12 +186,14 @@ int journal_show(struct journal *journal, struct str token, struct arena *mem,
 		 size_t *out_count, struct journal_error *err);
 
 /*
- * Forget an entry and its answer; a file that has the body stays where it is.
+ * Forget an entry and its answer; a file that has the body stays where it is. Where it had taken
+ * the place of another one, that one is the step's again.
  *   0                gone
  *   JOURNAL_NONE     there is none
  *   JOURNAL_BUSY     somebody who is alive is at it: also with `is_forced`
  *   JOURNAL_REFUSED  it is open, and `is_forced` is not set: who forgets it can make it happen
- * twice FAIL_STORE
+ *                    twice
+ *   FAIL_STORE
  */
 int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct journal_error *err);
 

@@ -149,6 +149,27 @@ static int judge_forgetting(const struct journal *journal, const struct journal_
 	return 0;
 }
 
+/* Delete it; the newest of its step that is left, if any, is the step's again. */
+static int delete_entry(struct journal *journal, const struct journal_entry *entry,
+			struct journal_error *err)
+{
+	sqlite3_stmt *statement = journal_sql(journal, "DELETE FROM entry WHERE id = ?1");
+	int r;
+
+	sqlite3_bind_int64(statement, 1, entry->id);
+	r = journal_run(journal, statement, err);
+	if (r != 0 || !entry->is_current || !entry->step.task.len)
+		return r;
+	statement = journal_sql(
+		journal, "UPDATE entry SET is_current = 1 WHERE id = (SELECT max(id) FROM entry "
+			 "WHERE task = ?1 AND step = ?2 AND method = ?3 AND url = ?4)");
+	journal_bind_text(statement, 1, entry->step.task);
+	journal_bind_text(statement, 2, entry->step.step);
+	journal_bind_text(statement, 3, entry->step.method);
+	journal_bind_text(statement, 4, entry->step.url);
+	return journal_run(journal, statement, err);
+}
+
 int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct journal_error *err)
 {
 	enum { ENTRY_BYTES_MAX = 8 * JOURNAL_BODY_MAX };
@@ -168,11 +189,8 @@ int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct j
 		journal_say(err, r, "the journal knows no such entry");
 	if (r == 0)
 		r = judge_forgetting(journal, &entry, is_forced, err);
-	if (r == 0) {
-		statement = journal_sql(journal, "DELETE FROM entry WHERE id = ?1");
-		sqlite3_bind_int64(statement, 1, id);
-		r = journal_run(journal, statement, err);
-	}
+	if (r == 0)
+		r = delete_entry(journal, &entry, err);
 	r = journal_end(journal, r, err);
 	arena_fini(&mem);
 	return r;

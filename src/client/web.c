@@ -28,6 +28,7 @@ struct transfer {
 	struct curl_slist *lines;
 	char *url;
 	unsigned sends;
+	bool has_head; /* the empty line behind the final head has come */
 	char error[CURL_ERROR_SIZE];
 };
 
@@ -94,17 +95,17 @@ static void conclude(struct transfer *transfer, CURLcode code)
 	if (transfer->easy)
 		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
 	answer->status = (int)status;
-	if (code == CURLE_OK && status >= 200 && status <= 599) {
-		answer->sending = SENDING_ANSWERED;
-		return;
-	}
-	if (answer->is_body_cut && status >= 200) {
+	/* libcurl takes the end of a connection inside the head for the head's end. */
+	if (transfer->has_head && status >= 200 && status <= 599 &&
+	    (code == CURLE_OK || answer->is_body_cut)) {
 		answer->sending = SENDING_ANSWERED;
 		return;
 	}
 	answer->sending = transfer->sends ? SENDING_UNCLEAR : SENDING_NEVER_LEFT;
 	snprintf(answer->reason, sizeof(answer->reason), "%s",
-		 *transfer->error ? transfer->error : curl_easy_strerror(code));
+		 code == CURLE_OK   ? "the answer broke off in its head"
+		 : *transfer->error ? transfer->error
+				    : curl_easy_strerror(code));
 }
 
 static int before_sending(void *owner, char *peer, char *own, int peer_port, int own_port)
@@ -137,6 +138,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 	while (line.len && (line.at[line.len - 1] == '\n' || line.at[line.len - 1] == '\r'))
 		line.len--;
 	name = str_of(line.at, str_find(line, ':'));
+	transfer->has_head = line.len == 0;
 	if (str_starts_with(line, STR("HTTP/")))
 		buf_clear(headers); /* of an interim answer, or the proxy's */
 	else if (name.len < line.len && !is_of_the_connection(name)) {

@@ -117,6 +117,9 @@ bool bench_command(struct bench *, const char *name, struct str command, const s
 /* Exactly `wanted` effects of the strand, once it has settled. */
 bool bench_effects(struct bench *, const struct strand *, int64_t wanted);
 
+/* Wait until there is an effect of the strand, or the time to settle is over. No verdict. */
+void bench_await_effect(struct bench *, const struct strand *);
+
 /* How many there are, once they are `hoped` or the time to settle is over. */
 bool bench_count(struct bench *, const struct strand *, int64_t hoped, int64_t *out_effects);
 

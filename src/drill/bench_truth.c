@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { LOOK_PAUSE_MS = 100 };
+enum { LOOK_PAUSE_MS = 100, EFFECT_PAUSE_MS = 2 };
 
 static void add(int64_t *sum, int64_t number)
 {
@@ -54,6 +54,30 @@ static bool look(struct bench *bench, const struct strand *strand, int64_t hoped
 	bench_event(bench, DRILL_COUNT, 0, "effects of %.*s: %lld", STR_ARG(strand->names.marker),
 		    (long long)*out_effects);
 	return true;
+}
+
+/* In memory of its own, since it looks often; that it cannot count shows when it has to. */
+static bool has_effect(struct bench *bench, const struct strand *strand)
+{
+	char why[COUNT_WHY_MAX];
+	struct arena mem;
+	int64_t count;
+	bool has_one;
+
+	arena_init(&mem, SCENARIO_MEMORY_MAX * 4);
+	has_one = count_look(bench->scenario, strand->effects, &strand->names, &mem, &count, why) ==
+			  0 &&
+		  count > strand->before;
+	arena_fini(&mem);
+	return has_one;
+}
+
+void bench_await_effect(struct bench *bench, const struct strand *strand)
+{
+	int64_t until_ms = env_monotonic_ms(&env_machine) + bench->scenario->settle_ms;
+
+	while (!has_effect(bench, strand) && env_monotonic_ms(&env_machine) < until_ms)
+		usleep(EFFECT_PAUSE_MS * 1000);
 }
 
 bool bench_count(struct bench *bench, const struct strand *strand, int64_t hoped,

@@ -12,8 +12,12 @@ enum { SENT_WITHIN_MS = 5000, MOMENTS_MAX = 8 };
 
 /* -- killed at work ------------------------------------------------------------------ */
 
-/* Milliseconds after the request was wholly sent. */
-static const int moments_ms[] = {0, 1, 3, 10, 30, 100};
+/*
+ * Milliseconds after the request was wholly sent. The last moment is not one of the clock: as soon
+ * as the effect can be seen, whatever the server still has to note or to say.
+ */
+enum { WHEN_DONE = -1 };
+static const int moments_ms[] = {0, 1, 3, 10, 30, 100, WHEN_DONE};
 enum { MOMENT_COUNT = sizeof(moments_ms) / sizeof(moments_ms[0]) };
 _Static_assert((int)MOMENT_COUNT <= (int)MOMENTS_MAX, "a sweep is short");
 
@@ -49,7 +53,10 @@ static bool send_and_kill(struct bench *bench, const struct strand *strand, int 
 	if (!bench_begin(bench, strand, &first, &call))
 		return false;
 	target_wait_sent(call, SENT_WITHIN_MS);
-	usleep((useconds_t)moment_ms * 1000);
+	if (moment_ms == WHEN_DONE)
+		bench_await_effect(bench, strand);
+	else
+		usleep((useconds_t)moment_ms * 1000);
 	is_up = kill_and_start(bench);
 	return bench_finish(bench, &first, call, out_answer) && is_up;
 }

@@ -43,6 +43,7 @@ bool interrupt_begin(struct interrupt *interrupt)
 
 	*interrupt = (struct interrupt){0};
 	signals_of(&set);
+	signal(SIGPIPE, SIG_IGN); /* who hangs up on us is answered for by a return value */
 	pthread_sigmask(SIG_BLOCK, &set, &interrupt->before);
 	pthread_mutex_init(&interrupt->mutex, NULL);
 	error = pthread_create(&interrupt->thread, NULL, run, interrupt);

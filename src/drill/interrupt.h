@@ -2,7 +2,8 @@
  * Ctrl-C in the middle of a drill: what was started is ended, then the process ends.
  *
  * From interrupt_begin() to interrupt_end() SIGINT, SIGTERM and SIGHUP are waited for by a thread;
- * begin before any other thread is started, so that all of them leave the signals to it.
+ * begin before any other thread is started, so that all of them leave the signals to it. SIGPIPE is
+ * ignored from then on.
  */
 #ifndef DRILL_INTERRUPT_H
 #define DRILL_INTERRUPT_H

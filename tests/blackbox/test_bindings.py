@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from harness.gate import ROOT
-from harness.speakers import ALL, BINDINGS, NODE, PAIRS, PROGRAM, PYTHON
+from harness.speakers import ALL, BINDINGS, PAIRS, PROGRAM
 from harness.upstream import Hold, answer, delayed, drop, half, held, hang, reset
 
 FIXED = b'{"id":"t_1","amount":9007199254740991}'
@@ -253,11 +253,12 @@ def test_nothing_left(upstream, path, wish, speaker):
     assert (found['outcome'], found['state'], found['retry']['advice']) == ('not_sent', 'new', 'same_key')
 
 
-@by_binding
-def test_a_gate_that_does_not_protect_it(upstream, start_gate, path, wish, speaker):
+@by_name
+@pytest.mark.parametrize('fault', [fixed(504), drop()], ids=['504', 'dropped'])
+def test_a_gate_that_does_not_protect_it(upstream, start_gate, path, wish, speaker, fault):
     # Shows that a write which a gate passes unprotected is not sent again because the gate has no record of it.
     gate = start_gate(None, f'upstreams:\n  default: {{url: "{upstream.url}"}}\nprotect: [PATCH]\nundeclared: pass\n')
-    upstream.plan(path, fixed(504))
+    upstream.plan(path, fault)
     wish['url'] = f'http://127.0.0.1:{gate.port}{path}'
     for _ in range(2):
         found = speaker.ask('send', **{**wish, 'wait': 3})
@@ -378,7 +379,7 @@ def test_proxies(certs, upstream, path, wish, speaker):
 @by_binding
 def test_the_request_as_it_is_sent(upstream, path, wish, speaker):
     # Shows that the target goes out as it is spelled, and what the gate is told of the step.
-    wish['url'] = f'{upstream.url.upper().replace("HTTP", "HTTP")}{path}/../%7e?q=%41#gone'
+    wish['url'] = f'{upstream.url.upper()}{path}/../%7e?q=%41#gone'
     speaker.ask('send', **{**wish, 'step': 'größe'})
     seen = upstream.seen()[-1]
     assert seen.target == f'{path}/../%7e?q=%41'

@@ -220,7 +220,61 @@ def test_under_another_credential_nothing_is_sent_again(caller, start_gate, upst
         assert upstream.effects(path) == 0
         allowed = caller.call(where, BODY, wait=5, more=['--same-account'],
                               env={'COUNTERFOIL_CREDENTIAL': 'second'})
-    assert allowed['outcome'] == 'created' and upstream.effects(path) == 1
+    assert allowed['outcome'] == 'created', allowed
+    assert upstream.effects(path) == 1
+
+
+PASSES = 'upstreams:\n  default: {{url: "{}"}}\nprotect: [PATCH]\nundeclared: pass\n'
+
+
+@pytest.mark.parametrize('fault', [drop(), answer(504)], ids=['dropped', '504'])
+@pytest.mark.parametrize('wait', [0, 2])
+def test_a_gate_that_passed_it_on_proves_nothing(caller, start_gate, upstream, path, fault, wait):
+    """No record of an unprotected write is no proof of anything, now or in later runs."""
+    gate = start_gate(None, PASSES.format(upstream.url))
+    upstream.plan(path, fault)
+    told = []
+    for again in (wait, 2, 0, 2):
+        done = caller.call(f'http://127.0.0.1:{gate.port}{path}', BODY, wait=again)
+        assert upstream.effects(path) == 1
+        told.append((done.status, done['retry']['advice']))
+    assert told == [(11, 'human')] * 4
+
+
+def test_past_a_gate_an_api_may_honour_keys_too(caller, start_gate, sandbox):
+    """--honours-key is the caller's word also where a gate stands that does not protect the write."""
+    gate = start_gate(None, PASSES.format(f'http://127.0.0.1:{sandbox.port}'))
+    url = f'http://127.0.0.1:{gate.port}/v1/tickets'
+    lost = caller.call(url, BODY, wait=0, more=['-H', 'Sandbox-Fault: status=504'])
+    assert lost.status == 11
+    done = caller.call(url, BODY, wait=5, more=['--honours-key'])
+    assert (done.status, done['attempts']) == (0, 2)
+
+
+def test_lost_and_not_followed_up_is_sent_by_a_later_run(caller, start_gate, upstream, path):
+    """The request itself was lost and nobody waited: the later run asks, and then sends it."""
+    gate = start_gate(upstream)
+    with Cut(gate.port, before=True) as wire:
+        where = f'http://127.0.0.1:{wire.port}{path}'
+        lost = caller.call(where, BODY, wait=0)
+        assert (lost.status, lost['retry']['advice']) == (11, 'query')
+        assert caller.call(where, BODY, wait=10)['outcome'] == 'created'
+    assert upstream.effects(path) == 1
+
+
+def test_what_a_gate_has_forgotten_is_not_sent_again(caller, start_gate, upstream, path):
+    """A gate told of the operation and then lost its records: it may have happened."""
+    gate, empty = start_gate(upstream), start_gate(upstream)
+    upstream.plan(path, drop())
+    with Cut(gate.port, times=0) as wire:
+        where = f'http://127.0.0.1:{wire.port}{path}'
+        told = caller.call(where, BODY, wait=0)
+        assert told.status == 11 and told['operation']
+        wire.upstream = empty.port
+        for _ in range(2):
+            done = caller.call(where, BODY, wait=2)
+            assert (done.status, done['operation']) == (11, told['operation'])
+    assert upstream.effects(path) == 1
 
 
 def test_without_a_gate_nothing_is_sent_twice(caller, upstream, bare, path):

@@ -84,7 +84,7 @@ def test_a_gate_that_cannot_find_out(sandbox, tmp_path):
     drilled = drill(tmp_path, text.replace('settle: 5s', 'settle: 1s'), '--case', 'server-killed',
                     '--case', 'replay')
     assert drilled.status == 0, drilled
-    assert re.search(r'[1-6] that nobody knows', drilled.cases['server-killed']['seen'])
+    assert re.search(r'[1-7] that nobody knows', drilled.cases['server-killed']['seen'])
 
 
 def test_with_keys_of_the_gate(start_gate, sandbox, tmp_path):
@@ -114,8 +114,24 @@ def test_the_practice_api_alone_fails(tmp_path):
             'key-empty'} <= set(drilled.of('fail')), drilled
     assert {'cut-before-work', 'key-too-long'} <= set(drilled.of('pass')), drilled
     assert drilled.cases['copies']['seen'].startswith('effects: 21 ')
+    halved = [event['text'] for event in drilled.cases['answer-halved']['events'] if event['actor'] == 'client']
+    assert halved[1].startswith('was told no answer')
     assert subprocess.run(['curl', '-s', f'http://127.0.0.1:{ports[2]}/effects'],
                           stdout=subprocess.DEVNULL).returncode == 7
+
+
+def test_over_tls(start_gate, sandbox, certs, tmp_path):
+    # Shows that an https target is drilled too, the faulty wire included, and verified.
+    gate = start_gate(None, config(sandbox.url, tls={'certificate': certs.certificate, 'key': certs.key}),
+                      tls=certs.client())
+    text = example(tmp_path, 'ticket-gate', [gate.port, gate.admin_port, sandbox.port])
+    text = text.partition('# The drill starts')[0].replace('http://127.0.0.1:%d' % gate.port,
+                                                           'https://localhost:%d' % gate.port)
+    cases = [word for name in ('replay', 'answer-dropped', 'request-duplicated') for word in ('--case', name)]
+    refused = drill(tmp_path, text + 'server: {ready: {within: 300ms}}\n', *cases)
+    assert refused.status == 3 and len(refused.of('error')) == 3
+    drilled = drill(tmp_path, text + f'tls: {{ca_file: {certs.ca}}}\n', *cases)
+    assert drilled.status == 0 and len(drilled.of('pass')) == 3, drilled
 
 
 # -- servers with one fault --------------------------------------------------------------

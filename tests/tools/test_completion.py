@@ -21,9 +21,15 @@ def complete(*words, cwd=None):
 
 
 class Completion(unittest.TestCase):
+    def test_a_call(self):
+        self.assertEqual(complete('call', 't'), ['token'])
+        self.assertIn('--honours-key', complete('call', 'POST', 'http://x/', '--'))
+        self.assertEqual(complete('call', 'forget', '--f'), ['--force'])
+        self.assertEqual(complete('call', 'POST', '--data', ''), [])
+
     def test_commands(self):
-        self.assertEqual(complete(''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
-                                        'audit', 'vault', 'config', 'help', '--version', '--help'])
+        self.assertEqual(complete(''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
+                                        'audit', 'vault', 'drill', 'config', 'help', '--version', '--help'])
         self.assertEqual(complete('s'), ['serve', 'sandbox', 'secret'])
         self.assertEqual(complete('--v'), ['--version'])
 
@@ -32,8 +38,8 @@ class Completion(unittest.TestCase):
                                               'release'])
         self.assertEqual(complete('config', ''), ['check', 'example', 'schema', 'import-openapi'])
         self.assertEqual(complete('op', 'resolve', 'op_1', '--h'), ['--help', '--happened'])
-        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'op', 'approve', 'deny', 'key', 'secret',
-                                              'audit', 'vault', 'config'])
+        self.assertEqual(complete('help', ''), ['serve', 'sandbox', 'call', 'op', 'approve', 'deny', 'key', 'secret',
+                                              'audit', 'vault', 'drill', 'config'])
         self.assertEqual(complete('op', 'release', 'op_1', '--w'), ['--why'])
         self.assertEqual(complete('op', 'list', '--r'), ['--reference'])
         self.assertEqual(complete('op', 'locks', '--h'), ['--help', '--held'])
@@ -41,6 +47,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(complete('help', 'config', 'i'), ['import-openapi'])
         self.assertEqual(complete('audit', ''), ['show', 'export', 'verify', 'prove', 'rotate', 'erase'])
         self.assertEqual(complete('secret', ''), ['set', 'list', 'rm'])
+        self.assertEqual(complete('help', 'drill', ''), ['cases', 'init'])
+        self.assertEqual(complete('drill', 'init', '--o'), ['--openapi', '--output'])
+        self.assertEqual(complete('drill', '--c'), ['--case', '--config'])
         self.assertEqual(complete('secret', 'set', 'a', '--d'), ['--data'])
         self.assertEqual(complete('audit', 'verify', '--vkey', 'k', '--s'), ['--since', '--state'])
         self.assertEqual(complete('config', 'schema', ''), ['--help'])

@@ -28,7 +28,7 @@ const LOOKS_MAX = 100;          // at a row that changes each time before we cou
 
 const SCHEMA = [
 	`CREATE TABLE IF NOT EXISTS entry (
-  id           INTEGER PRIMARY KEY,
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   task         TEXT, step TEXT,
   method       TEXT NOT NULL, url TEXT NOT NULL,
   token        TEXT NOT NULL,

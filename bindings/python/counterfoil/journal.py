@@ -34,7 +34,7 @@ BODY_BYTES_MAX = 1024 * 1024
 
 SCHEMA = (
     """CREATE TABLE entry (
-  id           INTEGER PRIMARY KEY,
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
   task         TEXT, step TEXT,
   method       TEXT NOT NULL, url TEXT NOT NULL,
   token        TEXT NOT NULL,

@@ -12,7 +12,7 @@ import socket
 import ssl
 import threading
 from base64 import b64encode
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Any, BinaryIO, Dict, Iterator, List, NamedTuple, Optional, Tuple
 from urllib.parse import unquote, urlsplit
 
 NOT_LEFT, UNCLEAR, ANSWERED = 'not left', 'unclear', 'answered'
@@ -61,6 +61,31 @@ def exchange(method: str, url: str, headers: Headers, body: Optional[bytes], tim
                 return Reply(UNCLEAR, f'no whole answer: {type(error).__name__} {error}'.rstrip())
 
 
+class _Lines:
+    """A connection's file that remembers the last line read of it."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.file, self.last = file, b''
+
+    def readline(self, *limit: int) -> bytes:
+        self.last = self.file.readline(*limit)
+        return self.last
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
+
+
+class _Response(http.client.HTTPResponse):
+    """http.client takes the end of a connection inside the head for the head's end; this does not."""
+
+    def begin(self) -> None:
+        lines = _Lines(self.fp)
+        self.fp = lines  # type: ignore[assignment]
+        super().begin()
+        if lines.last.strip(b'\r\n') or not lines.last:
+            raise http.client.IncompleteRead(lines.last)
+
+
 def _talk(connection: http.client.HTTPConnection, method: str, target: str, headers: Headers,
           body: Optional[bytes]) -> Reply:
     names = {name.lower() for name, _ in headers}
@@ -70,6 +95,7 @@ def _talk(connection: http.client.HTTPConnection, method: str, target: str, head
     if body is not None or method != 'GET':
         connection.putheader('Content-Length', str(len(body or b'')))
     connection.putheader('Connection', 'close')
+    connection.response_class = _Response
     connection.endheaders(body)
     answer = connection.getresponse()
     return Reply(ANSWERED, '', answer.status, answer.getheaders(), _content(answer))

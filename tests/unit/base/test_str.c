@@ -162,6 +162,24 @@ static void hexadecimal_is_read_in_both_cases_and_written_low(void **state)
 	assert_string_equal(text, "001fabff");
 }
 
+static void assert_cut(const char *text, size_t max, size_t len)
+{
+	assert_int_equal(str_cut(str_from(text), max).len, len);
+}
+
+static void a_cut_is_between_characters(void **state)
+{
+	assert_cut("abc", 3, 3);
+	assert_cut("abc", 2, 2);
+	assert_cut("abc", 0, 0);
+	assert_cut("a\xc3\xbc", 2, 1);
+	assert_cut("a\xf0\x9f\x98\x80z", 4, 1);
+	assert_cut("a\xf0\x9f\x98\x80z", 5, 5);
+	assert_cut("\xc3\xbc", 1, 0);
+	assert_cut("\x80\x80\x80\x80\x80\x80", 5, 5); /* no characters: bytes */
+	assert_cut("", 5, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +193,7 @@ int main(void)
 		cmocka_unit_test(splitting_sees_every_part_and_the_empty_ones),
 		cmocka_unit_test(numbers_are_digits_up_to_their_bound),
 		cmocka_unit_test(hexadecimal_is_read_in_both_cases_and_written_low),
+		cmocka_unit_test(a_cut_is_between_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

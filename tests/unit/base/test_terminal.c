@@ -1,7 +1,12 @@
 /* Nothing that a client sends makes a terminal do something. */
 #include "base/terminal.h"
 
-#include "cli_test.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 static void expect(struct str text, const char *shown)
 {

@@ -19,21 +19,33 @@ static int run(const struct command_call *call)
 static const struct command_option options[] = {
 	{"--name", "NAME", "a name"},
 	{"--loud", NULL, "a switch"},
+	{"--more", "WORD", "a list", true},
 };
 static const struct command leaf = {
 	.name = "group leaf",
 	.summary = "a leaf",
 	.usage = "",
 	.options = options,
-	.option_count = 2,
+	.option_count = 3,
 	.operands_min = 1,
 	.operands_max = 2,
 	.run = run,
 };
+static const struct command both = {
+	.name = "both",
+	.summary = "operands, or a command of its own",
+	.usage = "WORD",
+	.operands_min = 1,
+	.operands_max = 1,
+	.run = run,
+	.commands = (const struct command *const[]){
+		&(const struct command){
+			.name = "both own", .summary = "its own", .usage = "", .run = run},
+		NULL}};
 static const struct command *const group_commands[] = {&leaf, NULL};
 static const struct command group = {
 	.name = "group", .summary = "a group", .usage = "", .commands = group_commands};
-static const struct command *const root_commands[] = {&group, NULL};
+static const struct command *const root_commands[] = {&group, &both, NULL};
 static const struct command root = {
 	.name = "", .summary = "all", .usage = "", .commands = root_commands};
 
@@ -71,6 +83,28 @@ static void two_dashes_end_the_options(void **state)
 	assert_null(seen.options[0]);
 	assert_int_equal(status_of("group leaf -"), 7);
 	assert_string_equal(seen.operands[0], "-");
+}
+
+static void lists_keep_every_value(void **state)
+{
+	size_t at = 0;
+
+	assert_int_equal(status_of("group leaf --more a one --name n --more=b"), 7);
+	assert_string_equal(command_next_value(&seen, 2, &at), "a");
+	assert_string_equal(command_next_value(&seen, 2, &at), "b");
+	assert_null(command_next_value(&seen, 2, &at));
+	at = 0;
+	assert_null(command_next_value(&seen, 0, &at));
+}
+
+static void a_command_may_have_both(void **state)
+{
+	assert_int_equal(status_of("both word"), 7);
+	assert_string_equal(seen.command->name, "both");
+	assert_string_equal(seen.operands[0], "word");
+	assert_int_equal(status_of("both own"), 7);
+	assert_string_equal(seen.command->name, "both own");
+	assert_int_equal(status_of("both"), EXIT_USAGE);
 }
 
 static void what_is_not_understood_does_not_run(void **state)
@@ -118,6 +152,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_may_stand_in_any_order),
 		cmocka_unit_test(two_dashes_end_the_options),
+		cmocka_unit_test(lists_keep_every_value),
+		cmocka_unit_test(a_command_may_have_both),
 		cmocka_unit_test(what_is_not_understood_does_not_run),
 		cmocka_unit_test(help_runs_nothing),
 		cmocka_unit_test(names_lead_to_their_command),

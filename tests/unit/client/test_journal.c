@@ -491,15 +491,29 @@ static void an_id_is_never_given_twice(void **state)
 	assert_non_null(strstr(place->err.text, "forgotten"));
 }
 
-/* The one before it is what is left of the step. */
-static void a_successor_that_is_forgotten_leaves_the_first(void **state)
+/* The one before it is the step's again, not a new one that would be sent. */
+static void a_successor_that_is_forgotten_leaves_the_one_before(void **state)
 {
 	struct place *place = *state;
-	struct journal_entry first = place_entry(place, "s"), second = made_anew(place, "s");
+	struct journal_entry first = place_entry(place, "s"), second = made_anew(place, "s"),
+			     third = made_anew(place, "s");
 
-	assert_int_equal(journal_forget(place->journal, second.id, false, &place->err), 0);
+	assert_int_equal(journal_forget(place->journal, third.id, false, &place->err), 0);
+	assert_int_equal(place_entry(place, "s").id, second.id);
+	assert_true(place_entry(place, "s").is_current);
+	assert_int_equal(journal_forget(place->journal, first.id, false, &place->err), 0);
+	assert_int_equal(place_entry(place, "s").id, second.id);
+	assert_int_not_equal(made_anew(place, "s").id, second.id);
+}
+
+/* What an older client may have left: the step's first entry, and none that is current. */
+static void a_first_entry_is_found_by_its_token(void **state)
+{
+	struct place *place = *state;
+	struct journal_entry first = place_entry(place, "s");
+
+	place_sql(place, "UPDATE entry SET is_current = 0");
 	assert_int_equal(place_entry(place, "s").id, first.id);
-	assert_int_not_equal(made_anew(place, "s").id, first.id);
 }
 
 int main(void)
@@ -528,7 +542,8 @@ int main(void)
 		TEST(a_note_is_cut_between_characters),
 		TEST(what_is_open_is_forgotten_only_by_force),
 		TEST(an_id_is_never_given_twice),
-		TEST(a_successor_that_is_forgotten_leaves_the_first),
+		TEST(a_successor_that_is_forgotten_leaves_the_one_before),
+		TEST(a_first_entry_is_found_by_its_token),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -144,7 +144,6 @@ static void check_entries(struct place *place)
 {
 	struct journal_filter filter = {.limit = 10000};
 	struct journal_entry *entries;
-	int64_t in_doubt = 0;
 	size_t count = 0;
 
 	place_open(place);
