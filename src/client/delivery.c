@@ -28,7 +28,6 @@ enum {
 	LOOK_FIRST_MS = 200, /* while somebody else is at it */
 	LOOK_MAX_MS = 2000,
 	HEADERS_MAX = 128 * 1024,
-	NOTE_MAX = 64,
 };
 
 static int begin(struct delivery *delivery);

@@ -21,7 +21,6 @@
 
 enum {
 	BENCH_MEMORY_MAX = 256 * 1024 * 1024, /* of one case */
-	BENCH_EVENTS_MAX = 4 * 1024 * 1024,   /* bytes of its events */
 	BENCH_TEXT_MAX = 1024,		      /* bytes of one sentence */
 };
 
