@@ -11,6 +11,7 @@
 #include "client/classify.h"
 
 #include "core/outcome.h"
+#include "http/http.h"
 #include "json/json.h"
 
 enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
@@ -18,6 +19,7 @@ enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
 static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
 
 static struct str header(struct str headers, struct str name);
+static int64_t read_after(struct str headers);
 static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
 
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
@@ -25,13 +27,11 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 {
 	struct answer_facts facts = {.status = status};
 	struct str type = header(headers, STR("Content-Type"));
-	uint64_t after;
 
 	facts.outcome = header(headers, STR("Operation-Outcome"));
 	facts.operation = header(headers, STR("Operation-Id"));
 	facts.state = header(headers, STR("Operation-State"));
-	if (str_to_u64(header(headers, STR("Retry-After")), AFTER_MAX_S, &after))
-		facts.after_s = (int64_t)after;
+	facts.after_s = read_after(headers);
 	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
 	    (facts.operation.len && status == 202))
 		read_problem(body, mem, &facts);
@@ -47,6 +47,23 @@ static struct str header(struct str headers, struct str name)
 		    str_equal_nocase(str_of(line.at, name.len), name))
 			return str_trim(str_from_index(line, name.len + 1));
 	return STR("");
+}
+
+/* A number of seconds, or a date, which is taken against the answer's own: no clock comes into it. */
+static int64_t read_after(struct str headers)
+{
+	struct str text = header(headers, STR("Retry-After"));
+	int64_t then, now, after = 0;
+	size_t digits = 0;
+	uint64_t seconds;
+
+	while (digits < text.len && text.at[digits] >= '0' && text.at[digits] <= '9')
+		digits++;
+	if (digits > 0 && digits == text.len)
+		return str_to_u64(text, AFTER_MAX_S, &seconds) ? (int64_t)seconds : AFTER_MAX_S;
+	if (http_date_read(text, &then) && http_date_read(header(headers, STR("Date")), &now))
+		after = then - now;
+	return after < 0 ? 0 : after > AFTER_MAX_S ? AFTER_MAX_S : after;
 }
 
 static struct str text_at(const struct json_value *json, const char *pointer)
@@ -80,8 +97,12 @@ static void read_problem(struct str body, struct arena *mem, struct answer_facts
 	after = json_at(json, STR("/retry/after"));
 	if (after && after->type == JSON_NUMBER)
 		json_number_to_i64(&after->number, &facts->after_s);
-	if (facts->after_s < 0 || facts->after_s > AFTER_MAX_S)
-		facts->after_s = AFTER_MAX_S;
+	facts->after_s = answer_after(facts->after_s);
+}
+
+int64_t answer_after(int64_t after_s)
+{
+	return after_s < 0 || after_s > AFTER_MAX_S ? AFTER_MAX_S : after_s;
 }
 
 bool answer_is_gate(const struct answer_facts *facts)

@@ -287,6 +287,7 @@ static int learn_operation(struct delivery *delivery, const struct json_value *o
 
 	if (after && after->type == JSON_NUMBER)
 		json_number_to_i64(&after->number, &lesson.after_s);
+	lesson.after_s = answer_after(lesson.after_s);
 	if (str_equal(state, STR("completed")))
 		return learn_end(delivery, &lesson, true);
 	if (str_equal(state, STR("failed")) || str_equal(state, STR("cancelled")))

@@ -196,7 +196,11 @@ function reasonOf(problem) {
 	return [problem?.detail, problem?.title].find((text) => typeof text === 'string') ?? null;
 }
 
+/* Seconds, or a date, which is taken against the answer's own: no clock comes into it. */
 function retryAfter(reply) {
-	const text = headerOf(reply, 'retry-after') ?? '';
-	return /^[0-9]{1,5}$/.test(text) && Number(text) <= AFTER_MAX_S ? Number(text) : 0;
+	const text = (headerOf(reply, 'retry-after') ?? '').trim();
+	if (/^[0-9]+$/.test(text))
+		return Math.min(Number(text), AFTER_MAX_S);
+	const away = (Date.parse(text) - Date.parse(headerOf(reply, 'date') ?? '')) / 1000;
+	return Number.isFinite(away) ? Math.min(Math.max(Math.trunc(away), 0), AFTER_MAX_S) : 0;
 }

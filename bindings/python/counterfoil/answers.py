@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from email.utils import parsedate_to_datetime
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .wire import ANSWERED, NOT_LEFT, Reply
@@ -204,5 +205,12 @@ def reason_of(problem: Dict[str, Any]) -> Optional[str]:
 
 
 def retry_after(reply: Reply) -> int:
-    text = reply.get('retry-after') or ''
-    return int(text) if re.fullmatch(r'[0-9]{1,5}', text) and int(text) <= AFTER_MAX_S else 0
+    """Seconds, or a date, which is taken against the answer's own: no clock comes into it."""
+    text = (reply.get('retry-after') or '').strip()
+    if re.fullmatch('[0-9]+', text):
+        return AFTER_MAX_S if len(text) > 9 else min(int(text), AFTER_MAX_S)
+    try:
+        away = parsedate_to_datetime(text) - parsedate_to_datetime(reply.get('date') or '')
+    except (TypeError, ValueError, IndexError):
+        return 0
+    return min(max(int(away.total_seconds()), 0), AFTER_MAX_S)
