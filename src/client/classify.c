@@ -20,6 +20,7 @@ static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
 
 static struct str header(struct str headers, struct str name);
 static int64_t read_after(struct str headers);
+static bool is_elsewhere(int status);
 static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
 
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
@@ -35,7 +36,22 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
 	    (facts.operation.len && status == 202))
 		read_problem(body, mem, &facts);
+	if (!answer_is_gate(&facts) && is_elsewhere(status))
+		facts.detail = STR("the service wants it sent elsewhere (Location): here nothing "
+				   "was done");
 	*out_facts = facts;
+}
+
+/* The same request, to another place (RFC 9110, 15.4.8 and 15.4.9): it was not taken here. */
+static bool is_elsewhere(int status)
+{
+	return status == 307 || status == 308;
+}
+
+/* Of a server or one between that nobody declared: all but "cannot do that at all" (501, 505). */
+static bool is_unclear(int status)
+{
+	return status >= 500 && status != 501 && status != 505;
 }
 
 static struct str header(struct str headers, struct str name)
@@ -85,7 +101,8 @@ static void read_problem(struct str body, struct arena *mem, struct answer_facts
 	    json_read(body, &json_limits_default, mem, &json, &error) != 0)
 		return;
 	type = text_at(json, "/type");
-	facts->is_problem = str_starts_with(type, problem_prefix);
+	/* With the status of a success it contradicts itself. */
+	facts->is_problem = facts->status >= 400 && str_starts_with(type, problem_prefix);
 	facts->slug = facts->is_problem ? str_from_index(type, problem_prefix.len) : STR("");
 	if (!answer_is_gate(facts))
 		return;
@@ -131,16 +148,20 @@ enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)
 	status_classes_default(&classes);
 	if (status_class_has(classes.not_sent, status))
 		return MEANS_NOT_YET;
-	if (status < 200 || status > 599 || status_class_has(classes.unknown, status))
+	if (status < 200 || is_unclear(status) || status_class_has(classes.unknown, status))
 		return MEANS_UNCERTAIN;
-	return status < 400 ? MEANS_DONE : MEANS_FAILED;
+	return status < 400 && !is_elsewhere(status) ? MEANS_DONE : MEANS_FAILED;
 }
 
 /* The end of an operation, by the state that came with it; without one by its status. */
 static enum meaning ended(const struct answer_facts *facts)
 {
-	if (facts->state.len)
-		return str_equal(facts->state, STR("completed")) ? MEANS_DONE : MEANS_FAILED;
+	if (str_equal(facts->state, STR("completed")))
+		return MEANS_DONE;
+	if (str_equal(facts->state, STR("failed")) || str_equal(facts->state, STR("cancelled")))
+		return MEANS_FAILED;
+	if (facts->state.len) /* it has not ended */
+		return MEANS_UNCERTAIN;
 	return facts->status < 400 ? MEANS_DONE : MEANS_FAILED;
 }
 
@@ -179,7 +200,9 @@ static enum meaning gate_meaning(const struct answer_facts *facts)
 		return ended(facts);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (str_equal(outcome, table[i].outcome))
-			return table[i].meaning;
+			return facts->status < 400 && table[i].meaning != MEANS_OPEN
+				       ? MEANS_UNCERTAIN /* a success that denies itself */
+				       : table[i].meaning;
 	return by_advice(facts->advice);
 }
 
@@ -193,8 +216,8 @@ struct str answer_outcome(const struct answer_facts *facts, enum meaning meaning
 	};
 
 	/* A failure of the service's is one, also where the gate has just "created" or replayed it.
-	 */
-	if (facts->outcome.len &&
+	 * Nor is anything done or refused while nobody knows. */
+	if (facts->outcome.len && meaning != MEANS_UNCERTAIN &&
 	    (meaning != MEANS_FAILED || str_equal(facts->outcome, STR("denied"))))
 		return facts->outcome;
 	return plain[meaning];
