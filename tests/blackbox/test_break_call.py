@@ -3,6 +3,7 @@ acknowledged is told, and nothing that may have happened is sent again.
 """
 import json
 import os
+import socket
 import sqlite3
 import subprocess
 
@@ -11,7 +12,8 @@ import pytest
 from harness.caller import Caller
 from harness.gate import BINARY
 from harness.speakers import ALL
-from harness.upstream import answer, chunks, drop, raw
+from harness.upstream import answer, behaviour, chunks, drop, raw
+from test_call import Cut, read_request
 
 BODY = {'project': 'apollo', 'title': 'Valve sticks'}
 PROBLEM = [('Content-Type', 'application/problem+json')]
@@ -192,8 +194,6 @@ def test_a_journal_that_fails_after_the_answer(caller, upstream, bare, path):
 
 
 def after(work, then):
-    from harness.upstream import behaviour
-
     def act(exchange):
         work(exchange)
         then(exchange)
@@ -214,13 +214,52 @@ def test_an_output_stream_that_takes_nothing(caller, upstream, bare, path):
 # -- somebody else's operation ---------------------------------------------------------------
 
 
-def test_a_token_of_another_route_is_not_taken_for_this_one(caller, gate, upstream, path, token):
+@pytest.mark.parametrize('speaker', ALL, ids=repr)
+def test_a_token_of_another_route_is_not_taken_for_this_one(speaker, tmp_path, gate, upstream, path, token):
     """One token by hand for two URLs: what became of the first is not told for the second."""
-    from test_call import Cut
-    first = caller.call(f'http://127.0.0.1:{gate.port}{path}', BODY, key=token)
-    assert first['outcome'] == 'created'
+    def send(port, target, wait):
+        return speaker.ask('send', journal=str(tmp_path / 'journal.db'), method='POST', key=token, json=BODY,
+                           headers={'Content-Type': 'application/json'}, url=f'http://127.0.0.1:{port}{target}',
+                           wait=wait)
+    assert send(gate.port, path, 5)['outcome'] == 'created'
     with Cut(gate.port, before=True) as wire:
-        caller.call(f'http://127.0.0.1:{wire.port}{path}/other', BODY, key=token, wait=0)
-        done = caller.call(f'http://127.0.0.1:{wire.port}{path}/other', BODY, key=token, wait=3)
-    assert done['outcome'] not in ('created', 'replayed'), done
+        send(wire.port, f'{path}/other', 0)
+        done = send(wire.port, f'{path}/other', 3)
+    assert (done['outcome'], done['state']) == ('unknown', 'unknown')
+    assert 'another action' in done['reason']
     assert upstream.effects(f'{path}/other') == 0
+
+
+@pytest.mark.parametrize('speaker', ALL, ids=repr)
+@pytest.mark.parametrize('status', [401, 429, 502])
+def test_a_kept_answer_that_is_in_the_way_is_asked_for_again(speaker, tmp_path, gate, upstream, path, status):
+    """The gate says that it is completed, and something between does not let its answer through once."""
+    with Between(gate.port, status) as wire:
+        done = speaker.ask('send', journal=str(tmp_path / 'journal.db'), method='POST', json=BODY, task='task',
+                           step='step', headers={'Content-Type': 'application/json'},
+                           url=f'http://127.0.0.1:{wire.port}{path}', wait=10)
+    assert (done['outcome'], done['status']) == ('replayed', 201), done
+    assert done['body'] and upstream.effects(path) == 1
+
+
+class Between(Cut):
+    """Loses the write's answer, and then answers the first question for a kept answer itself."""
+
+    def __init__(self, port, status):
+        self.status = status
+        super().__init__(port)
+
+    def serve(self, client):
+        if self.lines and self.status and self.asks(client):
+            request = read_request(client)
+            self.lines.append(request.split(b'\r\n')[0].decode())
+            client.sendall(b'HTTP/1.1 %d Between\r\nContent-Length: 0\r\n\r\n' % self.status)
+            client.close()
+            self.status = None
+        else:
+            super().serve(client)
+
+    @staticmethod
+    def asks(client):
+        client.settimeout(20)
+        return b'/response' in client.recv(65536, socket.MSG_PEEK).split(b'\r\n')[0]

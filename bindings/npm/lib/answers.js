@@ -164,6 +164,18 @@ function ofOperation(operation, asked) {
 	return {...known, state: 'unknown', outcome: 'unknown', next};
 }
 
+/**
+ * Is it this step's? A token by hand may stand for another action there. What is between may put
+ * something before the path or take it away, so one has to end as the other does.
+ */
+export function isOfStep(operation, method, target) {
+	const path = operation.path, [own] = target.split('?');
+	if (typeof path !== 'string' || !path || typeof operation.method !== 'string' || own.includes('%'))
+		return true;
+	const [theirs] = path.split('?');
+	return operation.method === method && (own.endsWith(theirs) || theirs.endsWith(own));
+}
+
 /** The kept answer of an operation that has ended, or what is known without one. */
 export function ofKept(reply, known, operation) {
 	const isKept = headerOf(reply, 'idempotent-replayed') !== undefined;

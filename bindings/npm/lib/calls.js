@@ -13,7 +13,7 @@ import {closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync
 import {dirname, join, resolve as absolute} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 
-import {finding, ofKept, ofLook, ofSending} from './answers.js';
+import {finding, isOfStep, ofKept, ofLook, ofSending} from './answers.js';
 import {Refused, originOf} from './identity.js';
 import {credentialMark, payloadOf} from './payload.js';
 import {headerLines, told} from './result.js';
@@ -27,6 +27,7 @@ const STATUS = '/.counterfoil/operations';
 
 const NO_PROMISE = 'nobody knows whether it happened, and the service is not known to make one effect of one ' +
 	'Idempotency-Key: find out, or say that it does (honoursKey)';
+const OTHER_ACTION = 'the gate has this token for another action: give this one a token of its own';
 const OTHER_ACCOUNT = 'it was sent with another credential, and under this one the gate would take it for another ' +
 	"caller's: use that one, or say that both are one account (sameAccount)";
 
@@ -169,6 +170,11 @@ class Call {
 			return this.unknownToGate(found);
 		if (verdict === 'no_gate')
 			return this.withoutGate(found);
+		const {step} = this.request;
+		if (verdict === 'operation' && !this.entry.task &&
+				!isOfStep(operation, step.method, step.url.slice(originOf(step.url).length)))
+			return {...known, what: 'asked', source: 'status', state: 'unknown', outcome: 'unknown', next: '',
+				isGate: true, advice: 'human', reason: OTHER_ACTION};
 		if (found.next === 'fetch')
 			return ofKept(await this.get(`/${found.operation}/response`), found, operation);
 		return {...found, isAtOnce: doesWait && found.state === 'open' && found.next === 'ask'};

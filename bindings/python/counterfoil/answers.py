@@ -171,6 +171,16 @@ def _of_operation(found: Dict[str, Any], asked: Finding) -> Finding:
     return known._replace(state='unknown', outcome='unknown', next=again)
 
 
+def is_of_step(found: Dict[str, Any], method: str, target: str) -> bool:
+    """Is it this step's? A token by hand may stand for another action there. What is between may put
+    something before the path or take it away, so one has to end as the other does."""
+    path, own = found.get('path'), target.split('?')[0]
+    if not isinstance(path, str) or not path or not isinstance(found.get('method'), str) or '%' in own:
+        return True
+    path = path.split('?')[0]
+    return found['method'] == method and (own.endswith(path) or path.endswith(own))
+
+
 def of_kept(reply: Reply, known: Finding, found: Dict[str, Any]) -> Finding:
     """The kept answer of an operation that has ended, or what is known without one."""
     is_kept = reply.get('idempotent-replayed') is not None

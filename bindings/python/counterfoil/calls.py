@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Dict, NamedTuple, Optional
 from urllib.parse import quote
 
-from .answers import Finding, Stand, of_kept, of_look, of_sending
+from .answers import Finding, Stand, is_of_step, of_kept, of_look, of_sending
 from .identity import Refused, Step
 from .journal import BODY_BYTES_MAX, Entry, Store
 from .payload import credential_mark, payload_of
@@ -33,6 +33,7 @@ STATUS = '/.counterfoil/operations'
 
 NO_PROMISE = ('nobody knows whether it happened, and the service is not known to make one effect of one '
               'Idempotency-Key: find out, or say that it does (honours_key)')
+OTHER_ACTION = 'the gate has this token for another action: give this one a token of its own'
 OTHER_ACCOUNT = ("it was sent with another credential, and under this one the gate would take it for another "
                  "caller's: use that one, or say that both are one account (same_account)")
 
@@ -185,6 +186,11 @@ class _Call:
             return self._unknown_to_gate(found)
         if verdict == 'no_gate':
             return self._without_gate(found)
+        step = self.request.step
+        if verdict == 'operation' and not self.entry.task and not is_of_step(
+                operation, step.method, step.url[len(step.origin):]):
+            return known._replace(what='asked', state='unknown', outcome='unknown', next='', source='status',
+                                  is_gate=True, advice='human', reason=OTHER_ACTION)
         if found.next == 'fetch':
             return of_kept(self._get(f'{STATUS}/{found.operation}/response'), found, operation)
         return found._replace(is_at_once=does_wait and found.state == 'open' and found.next == 'ask')
