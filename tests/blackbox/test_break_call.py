@@ -11,7 +11,7 @@ import pytest
 
 from harness.caller import Caller
 from harness.gate import BINARY
-from harness.speakers import ALL
+from harness.speakers import ALL, BINDINGS
 from harness.upstream import answer, behaviour, chunks, drop, raw
 from test_call import Cut, read_request
 
@@ -198,6 +198,41 @@ def after(work, then):
         work(exchange)
         then(exchange)
     return behaviour(act, then.works)
+
+
+@pytest.mark.parametrize('speaker', BINDINGS, ids=repr)
+@pytest.mark.parametrize('size', [10, 2 << 20])
+def test_a_binding_whose_output_cannot_be_written(speaker, tmp_path, upstream, bare, path, size):
+    """The same in the bindings: the end is told and kept, and the file that is missing said."""
+    (tmp_path / 'file').write_text('in the way')
+    words = {'journal': str(tmp_path / 'journal.db'), 'method': 'POST', 'url': bare, 'json': BODY, 'task': 'task',
+             'step': 'step', 'headers': {'Content-Type': 'application/json'}, 'wait': 1}
+    upstream.plan(path, answer(201, body=b'a' * size))
+    done = speaker.ask('send', output=str(tmp_path / 'file' / 'output'), **words)
+    assert done.get('outcome') == 'created', done
+    assert (done['status'], done['file'], done['body']) == (201, None, 'a' * size)
+    assert str(tmp_path / 'file' / 'output') in done['reason']
+    assert speaker.ask('send', **words)['outcome'] == 'replayed'
+    assert sent(upstream, path) == 1
+
+
+@pytest.mark.parametrize('speaker', BINDINGS, ids=repr)
+def test_a_binding_whose_journal_fails_after_the_answer(speaker, tmp_path, upstream, bare, path):
+    """The same in the bindings: the end is in the failure, and a later run sends nothing."""
+    journal = tmp_path / 'journal.db'
+    words = {'journal': str(journal), 'method': 'POST', 'url': bare, 'json': BODY, 'task': 'task', 'step': 'step',
+             'headers': {'Content-Type': 'application/json'}, 'wait': 1}
+
+    def work(exchange):
+        with sqlite3.connect(journal) as db:
+            db.execute('CREATE TRIGGER full BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, "disk full"); END')
+    upstream.plan(path, after(work, answer(201)))
+    done = speaker.ask('send', **words)
+    assert 'created, status 201' in done['unrecorded'] and 'disk full' in done['unrecorded'], done
+    with sqlite3.connect(journal) as db:
+        db.execute('DROP TRIGGER full')
+    assert speaker.ask('send', **words)['outcome'] == 'unknown'
+    assert sent(upstream, path) == 1
 
 
 def test_an_output_stream_that_takes_nothing(caller, upstream, bare, path):
