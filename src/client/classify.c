@@ -65,7 +65,7 @@ static struct str header(struct str headers, struct str name)
 	return STR("");
 }
 
-/* A number of seconds, or a date, which is taken against the answer's own: no clock comes into it. */
+/* A number of seconds, or a date, which is taken against the answer's own: no clock is in it. */
 static int64_t read_after(struct str headers)
 {
 	struct str text = header(headers, STR("Retry-After"));

@@ -227,6 +227,6 @@ static int keep_answer(struct delivery *delivery, struct kept_answer *out)
 	out->body = arena_str(delivery->mem, buf_str(&answer->body));
 	if (!out->headers.at || !out->body.at)
 		return journal_say(delivery->err, FAIL_MEMORY, "there is no memory for the answer");
-	delivery_put_body(delivery, out); /* a failure is in *err, and the body still in the result */
+	delivery_put_body(delivery, out); /* a failure is in *err; the body stays in the result */
 	return 0;
 }
