@@ -68,9 +68,11 @@ static int deliver(struct journal *journal, const struct delivery_request *reque
 	int r;
 
 	r = delivery_send(journal, request, mem, &result, &err);
-	if (r != 0)
+	if (r != 0 && r != DELIVERY_UNKEPT)
 		return explain(r, &err);
-	return call_print(&result) ? call_exit(&result) : no_memory();
+	if (!call_print(&result))
+		return no_memory();
+	return r == 0 ? call_exit(&result) : explain(r, &err);
 }
 
 static int run_call(const struct command_call *call)
@@ -323,7 +325,7 @@ const struct command command_call = {
 		"12 another payload stands under the token, 13 a person has to agree, 14 a known\n"
 		"failure, refused or certainly not sent, 1 the journal cannot be used (nothing "
 		"was\n"
-		"sent), 2 usage.\n\n"
+		"sent, or what came of it is printed or asked for by the next run), 2 usage.\n\n"
 		"The journal is $COUNTERFOIL_JOURNAL, else counterfoil/journal.db under\n"
 		"$XDG_STATE_HOME or ~/.local/state.\n",
 	.options = call_options,

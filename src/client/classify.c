@@ -12,12 +12,15 @@
 
 #include "client/web.h"
 #include "core/outcome.h"
+#include "http/http.h"
 #include "json/json.h"
 
 enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
 
 static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
 
+static int64_t read_after(struct str headers);
+static bool is_elsewhere(int status);
 static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
 
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
@@ -25,17 +28,47 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 {
 	struct answer_facts facts = {.status = status};
 	struct str type = web_header(headers, STR("Content-Type"));
-	uint64_t after;
 
 	facts.outcome = web_header(headers, STR("Operation-Outcome"));
 	facts.operation = web_header(headers, STR("Operation-Id"));
 	facts.state = web_header(headers, STR("Operation-State"));
-	if (str_to_u64(web_header(headers, STR("Retry-After")), AFTER_MAX_S, &after))
-		facts.after_s = (int64_t)after;
+	facts.after_s = read_after(headers);
 	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
 	    (facts.operation.len && status == 202))
 		read_problem(body, mem, &facts);
+	if (!answer_is_gate(&facts) && is_elsewhere(status))
+		facts.detail = STR("the service wants it sent elsewhere (Location): here nothing "
+				   "was done");
 	*out_facts = facts;
+}
+
+/* The same request, to another place (RFC 9110, 15.4.8 and 15.4.9): it was not taken here. */
+static bool is_elsewhere(int status)
+{
+	return status == 307 || status == 308;
+}
+
+/* Of a server or one between that nobody declared: all but "cannot do that at all" (501, 505). */
+static bool is_unclear(int status)
+{
+	return status >= 500 && status != 501 && status != 505;
+}
+
+/* A number of seconds, or a date, which is taken against the answer's own: no clock is in it. */
+static int64_t read_after(struct str headers)
+{
+	struct str text = web_header(headers, STR("Retry-After"));
+	int64_t then, now, after = 0;
+	size_t digits = 0;
+	uint64_t seconds;
+
+	while (digits < text.len && text.at[digits] >= '0' && text.at[digits] <= '9')
+		digits++;
+	if (digits > 0 && digits == text.len)
+		return str_to_u64(text, AFTER_MAX_S, &seconds) ? (int64_t)seconds : AFTER_MAX_S;
+	if (http_date_read(text, &then) && http_date_read(web_header(headers, STR("Date")), &now))
+		after = then - now;
+	return after < 0 ? 0 : after > AFTER_MAX_S ? AFTER_MAX_S : after;
 }
 
 static struct str text_at(const struct json_value *json, const char *pointer)
@@ -57,7 +90,8 @@ static void read_problem(struct str body, struct arena *mem, struct answer_facts
 	    json_read(body, &json_limits_default, mem, &json, &error) != 0)
 		return;
 	type = text_at(json, "/type");
-	facts->is_problem = str_starts_with(type, problem_prefix);
+	/* With the status of a success it contradicts itself. */
+	facts->is_problem = facts->status >= 400 && str_starts_with(type, problem_prefix);
 	facts->slug = facts->is_problem ? str_from_index(type, problem_prefix.len) : STR("");
 	if (!answer_is_gate(facts))
 		return;
@@ -69,8 +103,12 @@ static void read_problem(struct str body, struct arena *mem, struct answer_facts
 	after = json_at(json, STR("/retry/after"));
 	if (after && after->type == JSON_NUMBER)
 		json_number_to_i64(&after->number, &facts->after_s);
-	if (facts->after_s < 0 || facts->after_s > AFTER_MAX_S)
-		facts->after_s = AFTER_MAX_S;
+	facts->after_s = answer_after(facts->after_s);
+}
+
+int64_t answer_after(int64_t after_s)
+{
+	return after_s < 0 || after_s > AFTER_MAX_S ? AFTER_MAX_S : after_s;
 }
 
 bool answer_is_gate(const struct answer_facts *facts)
@@ -99,16 +137,20 @@ enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)
 	status_classes_default(&classes);
 	if (status_class_has(classes.not_sent, status))
 		return MEANS_NOT_YET;
-	if (status < 200 || status > 599 || status_class_has(classes.unknown, status))
+	if (status < 200 || is_unclear(status) || status_class_has(classes.unknown, status))
 		return MEANS_UNCERTAIN;
-	return status < 400 ? MEANS_DONE : MEANS_FAILED;
+	return status < 400 && !is_elsewhere(status) ? MEANS_DONE : MEANS_FAILED;
 }
 
 /* The end of an operation, by the state that came with it; without one by its status. */
 static enum meaning ended(const struct answer_facts *facts)
 {
-	if (facts->state.len)
-		return str_equal(facts->state, STR("completed")) ? MEANS_DONE : MEANS_FAILED;
+	if (str_equal(facts->state, STR("completed")))
+		return MEANS_DONE;
+	if (str_equal(facts->state, STR("failed")) || str_equal(facts->state, STR("cancelled")))
+		return MEANS_FAILED;
+	if (facts->state.len) /* it has not ended */
+		return MEANS_UNCERTAIN;
 	return facts->status < 400 ? MEANS_DONE : MEANS_FAILED;
 }
 
@@ -147,7 +189,9 @@ static enum meaning gate_meaning(const struct answer_facts *facts)
 		return ended(facts);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
 		if (str_equal(outcome, table[i].outcome))
-			return table[i].meaning;
+			return facts->status < 400 && table[i].meaning != MEANS_OPEN
+				       ? MEANS_UNCERTAIN /* a success that denies itself */
+				       : table[i].meaning;
 	return by_advice(facts->advice);
 }
 
@@ -161,8 +205,8 @@ struct str answer_outcome(const struct answer_facts *facts, enum meaning meaning
 	};
 
 	/* A failure of the service's is one, also where the gate has just "created" or replayed it.
-	 */
-	if (facts->outcome.len &&
+	 * Nor is anything done or refused while nobody knows. */
+	if (facts->outcome.len && meaning != MEANS_UNCERTAIN &&
 	    (meaning != MEANS_FAILED || str_equal(facts->outcome, STR("denied"))))
 		return facts->outcome;
 	return plain[meaning];

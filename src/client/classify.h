@@ -46,6 +46,9 @@ struct answer_facts {
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
 		       struct answer_facts *out_facts);
 
+/* Seconds that were asked for, within what anybody may ask for: a day. */
+int64_t answer_after(int64_t after_s);
+
 /* Did a gate say this? */
 bool answer_is_gate(const struct answer_facts *facts);
 

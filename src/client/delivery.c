@@ -19,7 +19,10 @@
 #include "base/err.h"
 #include "core/backoff.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	TURNS_MAX = 100000, /* requests and looks of one delivery: a bound, never reached in time */
@@ -28,11 +31,13 @@ enum {
 	LOOK_FIRST_MS = 200, /* while somebody else is at it */
 	LOOK_MAX_MS = 2000,
 	HEADERS_MAX = 128 * 1024,
+	OUTPUT_MAX = 4096, /* bytes of its path */
 };
 
 static int begin(struct delivery *delivery);
 static int send_once(struct delivery *delivery);
 static int check_headers(const struct delivery_request *request, struct journal_error *err);
+static int check_output(const char *output, struct journal_error *err);
 
 static int run(struct delivery *delivery)
 {
@@ -40,6 +45,8 @@ static int run(struct delivery *delivery)
 	struct str authorization = web_header(request->headers, STR("Authorization"));
 	int r = check_headers(request, delivery->err);
 
+	if (r == 0)
+		r = check_output(request->output, delivery->err);
 	if (r == 0)
 		r = journal_token(delivery->journal, &request->step, request->is_new, delivery->mem,
 				  &delivery->entry, delivery->err);
@@ -70,7 +77,7 @@ static int deliver(struct journal *journal, const struct delivery_request *reque
 	web_answer_init(&delivery.answer);
 	r = run(&delivery);
 	web_answer_fini(&delivery.answer);
-	if (r == 0)
+	if (r == 0 || r == DELIVERY_UNKEPT)
 		*out_result = delivery.result;
 	return r;
 }
@@ -107,6 +114,24 @@ static int check_headers(const struct delivery_request *request, struct journal_
 				"the step and the body",
 				ours[i]);
 	return 0;
+}
+
+/* What can be seen before anything is sent: a file that takes no bytes, or a folder no file. */
+static int check_output(const char *output, struct journal_error *err)
+{
+	const char *slash = output ? strrchr(output, '/') : NULL;
+	char folder[OUTPUT_MAX] = ".";
+	bool is_fine = !output || access(output, W_OK) == 0;
+
+	if (!is_fine && errno == ENOENT && strlen(output) < sizeof(folder)) {
+		if (slash)
+			snprintf(folder, sizeof(folder), "%.*s", (int)(slash - output + 1), output);
+		is_fine = access(folder, W_OK | X_OK) == 0;
+	}
+	return is_fine ? 0
+		       : journal_say(err, DELIVERY_REFUSED,
+				     "the answer's body cannot be written to %s: %s", output,
+				     strerror(errno));
 }
 
 /* -- claiming ------------------------------------------------------------------------ */
@@ -248,7 +273,8 @@ static int put_out(struct delivery *delivery)
  */
 static enum meaning judge_again(enum meaning meaning, int status)
 {
-	static const int of_the_moment[] = {401, 403, 404, 409, 425, 429};
+	static const int of_the_moment[] = {307, 308, 401, 403, 404, 407, 409, 410, 412,
+					    421, 423, 424, 425, 426, 428, 429, 451};
 
 	if (meaning == MEANS_NOT_YET || meaning == MEANS_UNRECORDED)
 		return MEANS_UNCERTAIN;

@@ -23,7 +23,7 @@ enum {
 	DELIVERY_REQUEST_MS = 60000,		/* one request, where nobody says */
 	DELIVERY_MEMORY_MAX = 512 * 1024 * 1024 /* room for answers: a good ceiling for `mem` */
 };
-enum { DELIVERY_REFUSED = 16 }; /* beside the outcomes of a journal */
+enum { DELIVERY_REFUSED = 16, DELIVERY_UNKEPT = 17 }; /* beside the outcomes of a journal */
 
 struct delivery_request {
 	struct step step;   /* in its one spelling (step_read()) */
@@ -61,6 +61,8 @@ struct delivery_result {
  *   0                 *out_result says how far it came
  *   DELIVERY_REFUSED  the request cannot be made (a header that is ours, an output that cannot be
  *                     written): *err; nothing was sent
+ *   DELIVERY_UNKEPT   it came to an end that the journal could not keep: *err, and *out_result as
+ *                     with 0; a later delivery asks, as after an answer that was lost
  *   JOURNAL_REFUSED, JOURNAL_BUSY (`is_new` beside somebody who is at it), FAIL_STORE, FAIL_MEMORY
  */
 int delivery_send(struct journal *journal, const struct delivery_request *request,

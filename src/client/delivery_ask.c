@@ -254,17 +254,24 @@ static struct str text_at(const struct json_value *json, struct str pointer)
 /* The kept answer into delivery->answer. False: it has none; *out_again: it could not be told. */
 static bool fetch_answer(struct delivery *delivery, struct str id, bool *out_again)
 {
+	struct web_answer *answer = &delivery->answer;
+	struct answer_facts facts;
 	char target[TARGET_MAX];
-	struct str replayed;
 
 	*out_again = false;
 	snprintf(target, sizeof(target), "/%.*s/response", STR_ARG(id));
-	if (!ask_for(delivery, target, ASK_MS) || delivery->answer.sending != SENDING_ANSWERED) {
+	if (!ask_for(delivery, target, ASK_MS) || answer->sending != SENDING_ANSWERED) {
 		*out_again = true;
 		return false;
 	}
-	replayed = web_header(buf_str(&delivery->answer.headers), STR("Idempotent-Replayed"));
-	return str_equal(replayed, STR("true"));
+	if (str_equal(web_header(buf_str(&answer->headers), STR("Idempotent-Replayed")),
+		      STR("true")))
+		return true;
+	/* Only a gate says that there is none; too often, too busy or somebody between do not. */
+	answer_facts_read(answer->status, buf_str(&answer->headers), buf_str(&answer->body),
+			  delivery->mem, &facts);
+	*out_again = !facts.is_problem || facts.status >= 429;
+	return false;
 }
 
 static int learn_end(struct delivery *delivery, struct lesson *lesson, bool has_happened)
@@ -278,6 +285,29 @@ static int learn_end(struct delivery *delivery, struct lesson *lesson, bool has_
 	if (again)
 		return learn_no_word(delivery, str_from(delivery->answer.reason), true, 0);
 	return delivery_settle(delivery, lesson);
+}
+
+static bool has_end(struct str text, struct str end)
+{
+	return end.len <= text.len && str_equal(str_from_index(text, text.len - end.len), end);
+}
+
+/*
+ * Is it this step's? A token by hand may stand for another action there. What is between may put
+ * something before the path or take it away, so one has to end as the other does.
+ */
+static bool is_of_the_step(const struct delivery *delivery, const struct json_value *operation)
+{
+	struct str method = text_at(operation, STR("/method"));
+	struct str path = text_at(operation, STR("/path"));
+	const struct step *step = &delivery->entry.step;
+	struct str own = str_from_index(step->url, url_origin(step->url).len);
+
+	own.len = str_find(own, '?');
+	path.len = str_find(path, '?');
+	if (step->task.len || !method.len || !path.len || str_find(own, '%') < own.len)
+		return true;
+	return str_equal(method, step->method) && (has_end(own, path) || has_end(path, own));
 }
 
 /* It is open, and the same request is what moves it on. */
@@ -303,8 +333,13 @@ static int learn_operation(struct delivery *delivery, const struct json_value *o
 	};
 	int r;
 
+	if (!is_of_the_step(delivery, operation))
+		return stop_unknown(delivery, true,
+				    "the gate has this token for another action: give this one a "
+				    "token of its own");
 	if (after && after->type == JSON_NUMBER)
 		json_number_to_i64(&after->number, &lesson.after_s);
+	lesson.after_s = answer_after(lesson.after_s);
 	if (str_equal(state, STR("completed")))
 		return learn_end(delivery, &lesson, true);
 	if (str_equal(state, STR("failed")) || str_equal(state, STR("cancelled")))

@@ -65,9 +65,9 @@ struct lesson {
 
 /*
  * Write down what was learnt, and put it into the result. Where nothing is to be done any more, or
- * there is no time, the entry is given up and the move is MOVE_STOP. 0; DELIVERY_REFUSED: the body
- * cannot be written where it should be, and the entry stays as uncertain as it was; JOURNAL_NONE
- * and failures of journal_settle().
+ * there is no time, the entry is given up and the move is MOVE_STOP. A body that cannot be written
+ * where it should be stays in the result, which says so. 0; DELIVERY_UNKEPT: an end, in the result,
+ * that the journal does not have; JOURNAL_NONE and failures of journal_settle().
  */
 int delivery_settle(struct delivery *delivery, const struct lesson *lesson);
 

@@ -3,8 +3,8 @@
  *
  * Always true: the result says nothing that the journal does not know by then; an answer's body is
  * in its file before the journal says so.
- * Can fail: the journal or the file cannot be written. What was sent is then as uncertain as it
- * was.
+ * Can fail: the journal cannot be written. What was sent is then as uncertain as it was, but an end
+ * that was heard is told all the same. A file that cannot be written costs nothing but the file.
  */
 #include "client/delivery_internal.h"
 
@@ -19,6 +19,7 @@
 enum { PATH_BYTES = 4096 };
 
 static int keep_answer(struct delivery *delivery, struct kept_answer *out);
+static int say_unkept(struct delivery *delivery);
 
 static enum entry_state state_of(enum meaning meaning)
 {
@@ -83,10 +84,13 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	if (!put_result(delivery, lesson))
 		return journal_say(delivery->err, FAIL_MEMORY, "there is no memory for the answer");
 	result->answer = (struct kept_answer){.status = 0};
+	*delivery->err->text = '\0';
 	if (lesson->has_answer)
 		r = keep_answer(delivery, &result->answer);
 	if (r != 0)
 		return r;
+	if (*delivery->err->text && !result->reason.len)
+		result->reason = arena_str(delivery->mem, str_from(delivery->err->text));
 	settlement.state = result->state;
 	settlement.is_still_ours = lesson->goes_on && has_time(delivery, lesson);
 	settlement.is_forgotten =
@@ -106,7 +110,20 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	}
 	if (!settlement.is_still_ours)
 		delivery->move = MOVE_STOP;
-	return journal_settle(delivery->journal, delivery->entry.id, &settlement, delivery->err);
+	r = journal_settle(delivery->journal, delivery->entry.id, &settlement, delivery->err);
+	return r != 0 && has_ended ? say_unkept(delivery) : r;
+}
+
+/* The journal does not have it: the caller is the last to hear of it. */
+static int say_unkept(struct delivery *delivery)
+{
+	struct delivery_result *result = &delivery->result;
+	struct journal_error why = *delivery->err;
+
+	result->reason = arena_printf(delivery->mem, "not kept in the journal: %s", why.text);
+	return journal_say(delivery->err, DELIVERY_UNKEPT,
+			   "the end is known (%.*s, status %lld), and could not be kept: %s",
+			   STR_ARG(result->outcome), (long long)result->answer.status, why.text);
 }
 
 int delivery_tell(struct delivery *delivery, const char *source)
@@ -210,5 +227,6 @@ static int keep_answer(struct delivery *delivery, struct kept_answer *out)
 	out->body = arena_str(delivery->mem, buf_str(&answer->body));
 	if (!out->headers.at || !out->body.at)
 		return journal_say(delivery->err, FAIL_MEMORY, "there is no memory for the answer");
-	return delivery_put_body(delivery, out);
+	delivery_put_body(delivery, out); /* a failure is in *err; the body stays in the result */
+	return 0;
 }

@@ -138,10 +138,15 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *owner)
 	while (line.len && (line.at[line.len - 1] == '\n' || line.at[line.len - 1] == '\r'))
 		line.len--;
 	name = str_of(line.at, str_find(line, ':'));
-	transfer->has_head = line.len == 0;
-	if (str_starts_with(line, STR("HTTP/")))
+	if (str_starts_with(line, STR("HTTP/"))) {
 		buf_clear(headers); /* of an interim answer, or the proxy's */
-	else if (name.len < line.len && !is_of_the_connection(name)) {
+		transfer->has_head = false;
+		return size * count;
+	}
+	if (transfer->has_head) /* a trailer: it says nothing that counts here */
+		return size * count;
+	transfer->has_head = line.len == 0;
+	if (name.len < line.len && !is_of_the_connection(name)) {
 		buf_append_str(headers, line);
 		buf_append_byte(headers, '\n');
 	}

@@ -20,9 +20,13 @@ import {ANSWERED, NOT_LEFT} from './wire.js';
 
 const PROBLEM = 'urn:counterfoil:problem:';
 const OPEN = ['running', 'queued', 'awaiting_approval'];
-const LOST = [408, 500, 502, 504];                  // the service may have acted
+const ELSEWHERE = [307, 308];                       // the same request, to another place: not taken here
+const LOST = [408];                                 // the service may have acted; so at 5xx but for:
+const NEVER = [501, 505];                           // it cannot do that at all
 const NOT_TAKEN = [429, 503];                       // it has not
-const OF_THE_MOMENT = [401, 403, 404, 409, 425];    // of a second sending: they say nothing of the first
+/* Of a second sending: they say nothing of the first. */
+const OF_THE_MOMENT = [...ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451];
+const AWAY = 'the service wants it sent elsewhere (Location): here nothing was done';
 const NOT_PROTECTED = ['upstream-failed', 'upstream-timeout'];
 const AFTER_MAX_S = 86400;
 
@@ -53,10 +57,16 @@ function ofOperationHeaders(reply, problem) {
 	const {advice, after} = adviceOf(problem ?? jsonOf(reply), retryAfter(reply));
 	const known = (now, told, otherwise, more) => finding(now, told, {operation: headerOf(reply, 'operation-id'),
 		isGate: true, answer: reply, after, reason: reasonOf(problem), advice: advice ?? otherwise, ...more});
+	const unknown = (otherwise) => known('unknown', 'unknown', otherwise, {next: 'ask'});
+	const hasEnded = !state || ['completed', 'failed', 'cancelled'].includes(state);
+	if (reply.status < 400 && ['locked', 'not_sent', 'refused', 'conflict', 'denied', 'expired'].includes(outcome))
+		return {...unknown('human'), advice: 'human'}; // a success that denies itself
 	switch (outcome) {
 	case 'created':
 	case 'replayed':
 	case 'reused':
+		if (!hasEnded)
+			return unknown('query');
 		return (state ? state === 'completed' : reply.status < 400) ?
 			known('done', outcome, 'stop') : known('failed', 'failed', 'new_key');
 	case 'running':
@@ -74,7 +84,7 @@ function ofOperationHeaders(reply, problem) {
 	case 'expired':
 		return known('unknown', outcome, 'human');
 	default:
-		return known('unknown', 'unknown', 'human', {next: 'ask'});
+		return unknown('human');
 	}
 }
 
@@ -102,13 +112,13 @@ function ofService(reply, stand) {
 		return {...lost, state: 'open', outcome: 'running', next: 'send', advice: 'wait'};
 	if (NOT_TAKEN.includes(status))
 		return {...notSent(stand, 'answered', null), after, isPastGate: true};
-	if (LOST.includes(status) || status < 200 || status >= 600)
+	if (LOST.includes(status) || status < 200 || (status >= 500 && !NEVER.includes(status)))
 		return lost;
-	if (status < 400)
+	if (status < 400 && !ELSEWHERE.includes(status))
 		return finding('done', 'created', {answer: reply});
 	if (!stand.isSure && OF_THE_MOMENT.includes(status))
 		return lost;
-	return finding('failed', 'failed', {answer: reply, advice: 'new_key'});
+	return finding('failed', 'failed', {answer: reply, advice: 'new_key', reason: ELSEWHERE.includes(status) ? AWAY : null});
 }
 
 function notSent(stand, what, reason) {
@@ -155,6 +165,18 @@ function ofOperation(operation, asked) {
 	return {...known, state: 'unknown', outcome: 'unknown', next};
 }
 
+/**
+ * Is it this step's? A token by hand may stand for another action there. What is between may put
+ * something before the path or take it away, so one has to end as the other does.
+ */
+export function isOfStep(operation, method, target) {
+	const path = operation.path, [own] = target.split('?');
+	if (typeof path !== 'string' || !path || typeof operation.method !== 'string' || own.includes('%'))
+		return true;
+	const [theirs] = path.split('?');
+	return operation.method === method && (own.endsWith(theirs) || theirs.endsWith(own));
+}
+
 /** The kept answer of an operation that has ended, or what is known without one. */
 export function ofKept(reply, known, operation) {
 	const isKept = headerOf(reply, 'idempotent-replayed') !== undefined;
@@ -172,7 +194,7 @@ export function headerOf(reply, name) {
 /* The body of a gate's own problem answer, or null. */
 function problemOf(reply) {
 	const found = jsonOf(reply);
-	return typeof found?.type === 'string' && found.type.startsWith(PROBLEM) ? found : null;
+	return reply.status >= 400 && typeof found?.type === 'string' && found.type.startsWith(PROBLEM) ? found : null;
 }
 
 function jsonOf(reply) {
@@ -197,7 +219,11 @@ function reasonOf(problem) {
 	return [problem?.detail, problem?.title].find((text) => typeof text === 'string') ?? null;
 }
 
+/* Seconds, or a date, which is taken against the answer's own: no clock comes into it. */
 function retryAfter(reply) {
-	const text = headerOf(reply, 'retry-after') ?? '';
-	return /^[0-9]{1,5}$/.test(text) && Number(text) <= AFTER_MAX_S ? Number(text) : 0;
+	const text = (headerOf(reply, 'retry-after') ?? '').trim();
+	if (/^[0-9]+$/.test(text))
+		return Math.min(Number(text), AFTER_MAX_S);
+	const away = (Date.parse(text) - Date.parse(headerOf(reply, 'date') ?? '')) / 1000;
+	return Number.isFinite(away) ? Math.min(Math.max(Math.trunc(away), 0), AFTER_MAX_S) : 0;
 }

@@ -13,7 +13,7 @@ import {closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync
 import {dirname, join, resolve as absolute} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 
-import {finding, ofKept, ofLook, ofSending} from './answers.js';
+import {finding, isOfStep, ofKept, ofLook, ofSending} from './answers.js';
 import {Refused, originOf} from './identity.js';
 import {credentialMark, payloadOf} from './payload.js';
 import {headerLines, told} from './result.js';
@@ -27,6 +27,7 @@ const STATUS = '/.counterfoil/operations';
 
 const NO_PROMISE = 'nobody knows whether it happened, and the service is not known to make one effect of one ' +
 	'Idempotency-Key: find out, or say that it does (honoursKey)';
+const OTHER_ACTION = 'the gate has this token for another action: give this one a token of its own';
 const OTHER_ACCOUNT = 'it was sent with another credential, and under this one the gate would take it for another ' +
 	"caller's: use that one, or say that both are one account (sameAccount)";
 
@@ -81,7 +82,7 @@ function valueOf(headers, name) {
 /* One entry, from its claim to the result. */
 class Call {
 	constructor(store, request, entry, {retryOf, maySend}) {
-		Object.assign(this, {store, request, entry, retryOf, maySend});
+		Object.assign(this, {store, request, entry, retryOf, maySend, lostBody: null}); // lostBody: a large one
 		this.deadline = performance.now() + request.wait * 1000;
 		this.mark = credentialMark(entry.token, valueOf(request.headers, 'authorization'));
 	}
@@ -119,7 +120,7 @@ class Call {
 			const rest = isAtOnce ? 0 : Math.max(after * 1000, pause * (0.8 + 0.4 * Math.random()));
 			if (!next || this.leftMs() <= rest) {
 				this.settle(false);
-				return told(this.entry, this.finding);
+				return told(this.lostBody ? {...this.entry, body: this.lostBody} : this.entry, this.finding);
 			}
 			this.settle(true);
 			await sleep(rest);
@@ -171,6 +172,11 @@ class Call {
 		}
 		if (verdict === 'no_gate')
 			return this.withoutGate(found);
+		const {step} = this.request;
+		if (verdict === 'operation' && !this.entry.task &&
+				!isOfStep(operation, step.method, step.url.slice(originOf(step.url).length)))
+			return {...known, what: 'asked', source: 'status', state: 'unknown', outcome: 'unknown', next: '',
+				isGate: true, advice: 'human', reason: OTHER_ACTION};
 		if (found.next === 'fetch')
 			return ofKept(await this.get(`/${found.operation}/response`), found, operation);
 		return {...found, isAtOnce: doesWait && found.state === 'open' && found.next === 'ask'};
@@ -215,19 +221,35 @@ class Call {
 			is_gate: Number(found.isGate || this.entry.is_gate), advice: found.advice, after_s: found.after,
 			reason: found.reason,
 			...(isKept ? this.kept(found.answer) : {status: null, headers: null, body: null, body_file: null})};
-		this.entry = this.store.settle(this.entry.id, columns,
-			{what: found.what, note: found.reason ?? '', isStillOurs, isForgotten: found.isForgotten});
+		try {
+			this.entry = this.store.settle(this.entry.id, columns,
+				{what: found.what, note: columns.reason ?? '', isStillOurs, isForgotten: found.isForgotten});
+		} catch (error) {
+			if (error instanceof Refused && ['done', 'failed'].includes(found.state)) // the caller is the last to hear of it
+				throw new Unrecorded(`the end is known (${found.outcome}, status ${found.answer?.status ?? 'not known'}), ` +
+					`and could not be kept: ${error.message}`);
+			throw error;
+		}
+		this.finding = {...found, reason: columns.reason};
 	}
 
 	/* The columns of a final answer; a body that goes to a file is there before the journal says so. */
 	kept(answer) {
 		const isLarge = answer.body.length > BODY_BYTES_MAX;
 		let path = this.request.output ?? (isLarge ? join(dirname(this.store.path), 'answers', String(this.entry.id)) : null);
-		if (path !== null) {
-			path = absolute(path);
+		const kept = {status: answer.status, headers: headerLines(answer), body_file: null, body: isLarge ? null : answer.body};
+		if (path === null)
+			return kept;
+		path = absolute(path);
+		try {
 			writeFile(path, answer.body);
+		} catch (error) {
+			if (!(error instanceof Refused))
+				throw error;
+			this.lostBody = isLarge ? answer.body : null; // the work is done: only the file is missing
+			return {...kept, reason: this.finding.reason ?? error.message};
 		}
-		return {status: answer.status, headers: headerLines(answer), body_file: path, body: isLarge ? null : answer.body};
+		return {...kept, body_file: path};
 	}
 }
 
@@ -245,7 +267,11 @@ function writeFile(path, body) {
 		}
 		renameSync(draft, path);
 	} catch (error) {
-		rmSync(draft, {force: true});
+		try {
+			rmSync(draft, {force: true});
+		} catch {
+			// What could not be made cannot be taken away; the first failure is the one to tell.
+		}
 		throw new Refused(`the answer cannot be written to ${path}: ${error.message}`);
 	}
 }

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+from email.utils import parsedate_to_datetime
 from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from .wire import ANSWERED, NOT_LEFT, Reply
 
 PROBLEM = 'urn:counterfoil:problem:'
 OPEN = ('running', 'queued', 'awaiting_approval')
-LOST = (408, 500, 502, 504)                   # the service may have acted
+ELSEWHERE = (307, 308)                        # the same request, to another place: not taken here
+LOST = (408,)                                 # the service may have acted; so at 5xx but for:
+NEVER = (501, 505)                            # it cannot do that at all
 NOT_TAKEN = (429, 503)                        # it has not
-OF_THE_MOMENT = (401, 403, 404, 409, 425)     # of a second sending: they say nothing of the first
+# Of a second sending: they say nothing of the first.
+OF_THE_MOMENT = (*ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451)
+AWAY = 'the service wants it sent elsewhere (Location): here nothing was done'
 NOT_PROTECTED = ('upstream-failed', 'upstream-timeout')
 AFTER_MAX_S = 86400
 
@@ -69,9 +74,13 @@ def _of_operation_headers(reply: Reply, problem: Dict[str, Any]) -> Finding:
         state = reply.get('operation-state')
         if state == 'completed' if state else reply.status < 400:
             return known._replace(state='done', advice=advice or 'stop')
-        return known._replace(state='failed', outcome='failed', advice=advice or 'new_key')
+        if not state or state in ('failed', 'cancelled'):
+            return known._replace(state='failed', outcome='failed', advice=advice or 'new_key')
+        return known._replace(outcome='unknown', next='ask', advice=advice or 'query')  # it has not ended
     if outcome in OPEN:
         return known._replace(state='open', next='ask', advice=advice or 'wait')
+    if reply.status < 400:                    # a success that denies itself
+        return known._replace(outcome='unknown', next='ask', advice='human')
     if outcome in ('locked', 'not_sent'):
         return known._replace(state='new', next='send', advice=advice or 'same_key')
     if outcome in ('refused', 'conflict'):
@@ -108,13 +117,14 @@ def _of_service(reply: Reply, stand: Stand) -> Finding:
         return lost._replace(state='open', outcome='running', next='send', advice='wait')
     if status in NOT_TAKEN:
         return _not_sent(stand, 'answered', None)._replace(after=after, is_past_gate=True)
-    if status in LOST or not 200 <= status < 600:
+    if status in LOST or status < 200 or (status >= 500 and status not in NEVER):
         return lost
-    if status < 400:
+    if status < 400 and status not in ELSEWHERE:
         return Finding('done', 'created', answer=reply)
     if not stand.is_sure and status in OF_THE_MOMENT:
         return lost
-    return Finding('failed', 'failed', answer=reply, advice='new_key')
+    return Finding('failed', 'failed', answer=reply, advice='new_key',
+                   reason=AWAY if status in ELSEWHERE else None)
 
 
 def _not_sent(stand: Stand, what: str, why: Optional[str]) -> Finding:
@@ -161,6 +171,16 @@ def _of_operation(found: Dict[str, Any], asked: Finding) -> Finding:
     return known._replace(state='unknown', outcome='unknown', next=again)
 
 
+def is_of_step(found: Dict[str, Any], method: str, target: str) -> bool:
+    """Is it this step's? A token by hand may stand for another action there. What is between may put
+    something before the path or take it away, so one has to end as the other does."""
+    path, own = found.get('path'), target.split('?')[0]
+    if not isinstance(path, str) or not path or not isinstance(found.get('method'), str) or '%' in own:
+        return True
+    path = path.split('?')[0]
+    return found['method'] == method and (own.endswith(path) or path.endswith(own))
+
+
 def of_kept(reply: Reply, known: Finding, found: Dict[str, Any]) -> Finding:
     """The kept answer of an operation that has ended, or what is known without one."""
     is_kept = reply.get('idempotent-replayed') is not None
@@ -174,7 +194,7 @@ def of_kept(reply: Reply, known: Finding, found: Dict[str, Any]) -> Finding:
 def problem_of(reply: Reply) -> Dict[str, Any]:
     """The body of a gate's own problem answer; empty where it is none."""
     found = json_of(reply)
-    return found if str(found.get('type')).startswith(PROBLEM) else {}
+    return found if reply.status >= 400 and str(found.get('type')).startswith(PROBLEM) else {}
 
 
 def json_of(reply: Reply) -> Dict[str, Any]:
@@ -204,5 +224,12 @@ def reason_of(problem: Dict[str, Any]) -> Optional[str]:
 
 
 def retry_after(reply: Reply) -> int:
-    text = reply.get('retry-after') or ''
-    return int(text) if re.fullmatch(r'[0-9]{1,5}', text) and int(text) <= AFTER_MAX_S else 0
+    """Seconds, or a date, which is taken against the answer's own: no clock comes into it."""
+    text = (reply.get('retry-after') or '').strip()
+    if re.fullmatch('[0-9]+', text):
+        return AFTER_MAX_S if len(text) > 9 else min(int(text), AFTER_MAX_S)
+    try:
+        away = parsedate_to_datetime(text) - parsedate_to_datetime(reply.get('date') or '')
+    except (TypeError, ValueError, IndexError):
+        return 0
+    return min(max(int(away.total_seconds()), 0), AFTER_MAX_S)

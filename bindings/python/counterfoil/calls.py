@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Dict, NamedTuple, Optional
 from urllib.parse import quote
 
-from .answers import Finding, Stand, of_kept, of_look, of_sending
+from .answers import Finding, Stand, is_of_step, of_kept, of_look, of_sending
 from .identity import Refused, Step
 from .journal import BODY_BYTES_MAX, Entry, Store
 from .payload import credential_mark, payload_of
@@ -33,6 +33,7 @@ STATUS = '/.counterfoil/operations'
 
 NO_PROMISE = ('nobody knows whether it happened, and the service is not known to make one effect of one '
               'Idempotency-Key: find out, or say that it does (honours_key)')
+OTHER_ACTION = 'the gate has this token for another action: give this one a token of its own'
 OTHER_ACCOUNT = ("it was sent with another credential, and under this one the gate would take it for another "
                  "caller's: use that one, or say that both are one account (same_account)")
 
@@ -99,6 +100,7 @@ class _Call:
                  may_send: bool) -> None:
         self.store, self.request, self.entry, self.retry_of = store, request, entry, retry_of
         self.may_send, self.is_out = may_send, False
+        self.lost_body: Optional[bytes] = None  # a large one that could be written nowhere
         self.deadline = time.monotonic() + request.wait
         self.mark = credential_mark(entry.token, request.get('authorization'))
 
@@ -125,6 +127,8 @@ class _Call:
             return self._go_on('send' if self.is_first else 'ask')
         except Refused as error:
             raise Unrecorded(str(error)) from error
+        except Unrecorded:
+            raise
         except BaseException:  # interrupted; somebody else in this process may take it over
             if self.is_out:
                 self._learn(Finding('unknown', 'unknown', 'lost', advice='human', reason='it was interrupted'))
@@ -139,7 +143,8 @@ class _Call:
             rest = 0 if self.finding.is_at_once else max(self.finding.after, pause * random.uniform(0.8, 1.2))
             if not doing or self._left() <= rest:
                 self._settle(is_still_ours=False)
-                return told(self.entry, self.finding)
+                entry = self.entry
+                return told(entry._replace(body=self.lost_body) if self.lost_body else entry, self.finding)
             self._settle(is_still_ours=True)
             time.sleep(rest)
             pause = pause if self.finding.is_at_once else min(pause * 2, PAUSE_MAX_S)
@@ -189,6 +194,11 @@ class _Call:
             return self._unknown_to_gate(found)
         if verdict == 'no_gate':
             return self._without_gate(found)
+        step = self.request.step
+        if verdict == 'operation' and not self.entry.task and not is_of_step(
+                operation, step.method, step.url[len(step.origin):]):
+            return known._replace(what='asked', state='unknown', outcome='unknown', next='', source='status',
+                                  is_gate=True, advice='human', reason=OTHER_ACTION)
         if found.next == 'fetch':
             return of_kept(self._get(f'{STATUS}/{found.operation}/response'), found, operation)
         return found._replace(is_at_once=does_wait and found.state == 'open' and found.next == 'ask')
@@ -225,20 +235,34 @@ class _Call:
             'state': found.state, 'outcome': found.outcome, 'operation': found.operation,
             'is_gate': int(found.is_gate or self.entry.is_gate), 'advice': found.advice,
             'after_s': found.after, 'reason': found.reason}
-        if found.answer and found.state in ('done', 'failed'):
+        has_ended = found.state in ('done', 'failed')
+        if found.answer and has_ended:
             columns.update(self._kept(found.answer))
-        self.entry = self.store.settle(self.entry.id, columns, found.what, found.reason or '', is_still_ours,
-                                       found.is_forgotten)
+        try:
+            self.entry = self.store.settle(self.entry.id, columns, found.what, columns['reason'] or '', is_still_ours,
+                                           found.is_forgotten)
+        except Refused as error:
+            if has_ended:  # the caller is the last to hear of it
+                status = found.answer.status if found.answer else 'not known'
+                raise Unrecorded(f'the end is known ({found.outcome}, status {status}), and could not be kept: '
+                                 f'{error}') from error
+            raise
+        self.finding = found._replace(reason=columns['reason'])
 
     def _kept(self, answer: Reply) -> Dict[str, Any]:
         """The columns of a final answer; a body that goes to a file is there before the journal says so."""
         is_large = len(answer.body) > BODY_BYTES_MAX
+        kept: Dict[str, Any] = {'status': answer.status, 'headers': header_lines(answer), 'body_file': None,
+                                'body': None if is_large else answer.body}
         path = self.request.output or (self.store.path.parent / 'answers' / str(self.entry.id) if is_large else None)
-        if path:
-            path = Path(path).absolute()
-            _write_file(path, answer.body)
-        return {'status': answer.status, 'headers': header_lines(answer), 'body_file': path and str(path),
-                'body': None if is_large else answer.body}
+        if not path:
+            return kept
+        try:
+            _write_file(Path(path).absolute(), answer.body)
+        except Refused as error:  # the work is done: only the file is missing
+            self.lost_body = answer.body if is_large else None
+            return {**kept, 'reason': self.finding.reason or str(error)}
+        return {**kept, 'body_file': str(Path(path).absolute())}
 
 
 def _write_file(path: Path, body: bytes) -> None:

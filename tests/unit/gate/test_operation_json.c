@@ -367,7 +367,9 @@ static void a_page_says_where_the_next_one_begins(void **state)
 	buf_init(&written.text, 64 * 1024);
 	arena_init(&written.mem, 1024 * 1024);
 	json_writer_init(&json, &written.text);
+	json_open_object(&json);
 	operation_list_json(&json, &list, true);
+	json_close_object(&json);
 	written.json = json_from(buf_str(&written.text), &written.mem);
 	assert_int_equal(json_at(written.json, STR("/operations"))->array.count, 2);
 	assert_member(written.json, "/operations/1/state", "failed");
@@ -378,7 +380,9 @@ static void a_page_says_where_the_next_one_begins(void **state)
 	list.found_count = 0;
 	buf_clear(&written.text);
 	json_writer_init(&json, &written.text);
+	json_open_object(&json);
 	operation_list_json(&json, &list, true);
+	json_close_object(&json);
 	assert_text(buf_str(&written.text), STR("{\"operations\":[],\"next\":null}"));
 	written_fini(&written);
 }
