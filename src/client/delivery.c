@@ -41,6 +41,8 @@ static int run(struct delivery *delivery)
 	struct str authorization = web_header(request->headers, STR("Authorization"));
 	int r = check_headers(request, delivery->err);
 
+	if (r == 0 && request->output)
+		r = delivery_check_output(request->output, delivery->err);
 	if (r == 0)
 		r = journal_token(delivery->journal, &request->step, request->is_new, delivery->mem,
 				  &delivery->entry, delivery->err);

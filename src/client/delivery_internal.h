@@ -65,11 +65,14 @@ struct lesson {
 
 /*
  * Write down what was learnt, and put it into the result. Where nothing is to be done any more, or
- * there is no time, the entry is given up and the move is MOVE_STOP. 0; DELIVERY_REFUSED: the body
- * cannot be written where it should be, and the entry stays as uncertain as it was; JOURNAL_NONE
- * and failures of journal_settle().
+ * there is no time, the entry is given up and the move is MOVE_STOP. 0, also where the body cannot
+ * be written to its file: it stays in the result then, whose reason says so; JOURNAL_NONE and
+ * failures of journal_settle(); FAIL_MEMORY.
  */
 int delivery_settle(struct delivery *delivery, const struct lesson *lesson);
+
+/* Can the request's output be written? 0; DELIVERY_REFUSED with *err. */
+int delivery_check_output(const char *path, struct journal_error *err);
 
 /* Put an answer's body where the request wants it, or beside the journal where it is too large. */
 int delivery_put_body(struct delivery *delivery, struct kept_answer *answer);

@@ -3,8 +3,8 @@
  *
  * Always true: the result says nothing that the journal does not know by then; an answer's body is
  * in its file before the journal says so.
- * Can fail: the journal or the file cannot be written. What was sent is then as uncertain as it
- * was.
+ * Can fail: the journal cannot be written. What was sent is then as uncertain as it was. A file
+ * that cannot be written takes nothing from an outcome: the body stays in the result.
  */
 #include "client/delivery_internal.h"
 
@@ -78,6 +78,7 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	struct delivery_result *result = &delivery->result;
 	struct journal_settlement settlement = {.what = lesson->what};
 	bool has_ended = lesson->meaning == MEANS_DONE || lesson->meaning == MEANS_FAILED;
+	bool is_unwritten;
 	int r = 0;
 
 	if (!put_result(delivery, lesson))
@@ -85,7 +86,8 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	result->answer = (struct kept_answer){.status = 0};
 	if (lesson->has_answer)
 		r = keep_answer(delivery, &result->answer);
-	if (r != 0)
+	is_unwritten = r == DELIVERY_REFUSED;
+	if (r != 0 && !is_unwritten)
 		return r;
 	settlement.state = result->state;
 	settlement.is_still_ours = lesson->goes_on && has_time(delivery, lesson);
@@ -103,10 +105,15 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	if (settlement.answer.body.len > JOURNAL_BODY_MAX) {
 		settlement.answer.has_body = false;
 		settlement.answer.body = STR("");
+	} else {
+		settlement.answer.body_file = STR(""); /* the caller's own, and theirs to change */
 	}
 	if (!settlement.is_still_ours)
 		delivery->move = MOVE_STOP;
-	return journal_settle(delivery->journal, delivery->entry.id, &settlement, delivery->err);
+	r = journal_settle(delivery->journal, delivery->entry.id, &settlement, delivery->err);
+	if (r == 0 && is_unwritten)
+		result->reason = arena_str(delivery->mem, str_from(delivery->err->text));
+	return r == 0 && !result->reason.at ? FAIL_MEMORY : r;
 }
 
 int delivery_tell(struct delivery *delivery, const char *source)
@@ -128,6 +135,8 @@ int delivery_tell(struct delivery *delivery, const char *source)
 		.after_s = entry->after_s,
 		.reason = entry->reason,
 	};
+	if (result->answer.has_body)
+		result->answer.body_file = STR(""); /* what is here need not be looked for */
 	if (entry->state == ENTRY_DONE)
 		result->outcome = STR("replayed");
 	if (!has_ended) { /* somebody else is at it */
@@ -140,6 +149,30 @@ int delivery_tell(struct delivery *delivery, const char *source)
 }
 
 /* -- the body ------------------------------------------------------------------------ */
+
+/* Could a file be written there, or be made? Without a trace of the question. */
+int delivery_check_output(const char *path, struct journal_error *err)
+{
+	char folder[PATH_BYTES] = ".";
+	const char *slash = strrchr(path, '/');
+	size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+	struct stat file;
+	bool is_there = stat(path, &file) == 0, is_fine;
+
+	if (len < sizeof(folder) && len) {
+		memcpy(folder, path, len);
+		folder[len] = '\0';
+	}
+	if (is_there && S_ISDIR(file.st_mode))
+		errno = EISDIR;
+	is_fine = is_there ? !S_ISDIR(file.st_mode) && access(path, W_OK) == 0
+			   : errno == ENOENT && len < sizeof(folder) && path[len] &&
+				     access(folder, W_OK | X_OK) == 0;
+	return is_fine ? 0
+		       : journal_say(err, DELIVERY_REFUSED,
+				     "the answer's body cannot be written to %s: %s", path,
+				     strerror(errno));
+}
 
 /* Where a body goes that is not kept in the journal: answers/TOKEN beside it. Empty: nowhere. */
 static struct str own_file(struct delivery *delivery, char folder[PATH_BYTES])
