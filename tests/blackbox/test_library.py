@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
+from harness.caller import Caller
 from harness.gate import BINARY, ROOT
-from harness.upstream import drop
+from harness.upstream import Hold, drop, held
 
 BUILD = BINARY.parent
 LIBRARY = BUILD / 'src' / 'libcounterfoil.so'
@@ -73,6 +74,13 @@ def test_the_header(compiler, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_example_is_c_plus_plus_too():
+    # Shows that the example reads as C++ as it stands.
+    done = run('c++', '-x', 'c++', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-I', ROOT / 'include',
+               ROOT / 'examples' / 'library' / 'pay.c')
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_example(compile_with, start_gate, sandbox, tmp_path):
     # Shows that the installed example makes one effect at the service behind a gate, however often it is run.
     gate = start_gate(sandbox)
@@ -85,6 +93,26 @@ def test_the_example(compile_with, start_gate, sandbox, tmp_path):
     assert (again.returncode, again.stdout, again.stderr) == (
         0, 'send replayed 201 token\nresolve replayed stop\n', '')
     assert sandbox.kinds()['tickets'] == 1
+
+
+def test_killed_while_the_service_works(compile_with, gate, upstream, path, tmp_path):
+    # Shows that what a killed program began is found out by `counterfoil call` over the same journal, and not sent again.
+    caller, hold = Caller(tmp_path / 'agent'), Hold()
+    upstream.plan(path, held(hold))
+    url = f'http://127.0.0.1:{gate.port}{path}'
+    program = compile_with(ROOT / 'examples' / 'library' / 'pay.c')
+    process = subprocess.Popen([program, url, 'invoice 1873', 'pay'], env=caller.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    hold.wait_entered()
+    caller.kill9(process)
+    assert [entry['state'] for entry in caller.entries()] == ['sending']
+    hold.release()
+    body = {'title': 'Pay invoice 1873', 'project': 'web'}
+    done = caller.call(url, body, task='invoice 1873', step='pay', wait=20)
+    assert (done.status, done['outcome'], done['attempts']) == (0, 'replayed', 1), done
+    again = run(program, url, 'invoice 1873', 'pay', env=caller.env)
+    assert (again.returncode, again.stdout) == (0, 'send replayed 201 token\nresolve replayed stop\n')
+    assert upstream.effects(path) == 1
 
 
 def test_a_lost_answer_of_a_plain_service(compile_with, upstream, path, tmp_path):
