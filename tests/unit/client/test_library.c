@@ -450,6 +450,27 @@ static void a_result_outlives_request_and_journal(void **state)
 	counterfoil_result_free(result);
 }
 
+static void a_result_is_one_json_object(void **state)
+{
+	struct scene *scene = *state;
+	counterfoil_request *request = request_of(scene, "pay");
+	counterfoil_result *result = send_now(scene, request);
+	char wanted[4 * TEXT_MAX];
+
+	snprintf(wanted, sizeof(wanted),
+		 "{\"outcome\":\"created\",\"operation\":null,\"token\":\"%s\","
+		 "\"task\":\"invoice 1873\",\"step\":\"pay\",\"method\":\"POST\",\"url\":\"%s\","
+		 "\"state\":\"done\",\"status\":201,"
+		 "\"headers\":{\"Content-Type\":\"application/json\"},\"body\":{\"id\": 1},"
+		 "\"file\":null,\"gate\":false,\"attempts\":1,\"source\":\"answer\","
+		 "\"retry\":{\"advice\":\"stop\",\"after\":0},\"reason\":null}",
+		 counterfoil_result_token(result), scene->service.url);
+	assert_string_equal(counterfoil_result_json(result), wanted);
+	assert_ptr_equal(counterfoil_result_json(result), counterfoil_result_json(result));
+	counterfoil_result_free(result);
+	counterfoil_request_free(request);
+}
+
 static void another_body_is_a_conflict_that_is_named(void **state)
 {
 	struct scene *scene = *state;
@@ -716,6 +737,7 @@ int main(void)
 		TEST(what_is_set_again_takes_the_place_of_the_first),
 		TEST(a_request_keeps_copies),
 		TEST(a_result_outlives_request_and_journal),
+		TEST(a_result_is_one_json_object),
 		TEST(another_body_is_a_conflict_that_is_named),
 		TEST(of_what_was_never_sent_nothing_is_known),
 		TEST(a_journal_that_others_can_read_is_refused),
