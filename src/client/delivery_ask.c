@@ -27,7 +27,7 @@ enum {
 	ASK_MS = 20000,	 /* a look that does not wait */
 	POLL_MAX_S = 30, /* that the gate is asked to wait with us */
 	HEADERS_MAX = 128 * 1024,
-	TARGET_MAX = 4096,
+	TARGET_MAX = 32 * 1024,
 };
 
 static int learn_operation(struct delivery *delivery, const struct json_value *operation);
@@ -63,6 +63,21 @@ static bool ask_for(struct delivery *delivery, const char *target, int64_t timeo
 	return is_fine;
 }
 
+static void put_query(struct buf *out, const char *name, struct str value)
+{
+	buf_append_str(out, str_from(name));
+	for (size_t i = 0; i < value.len; i++)
+		buf_printf(out, "%%%02X", (unsigned char)value.at[i]);
+}
+
+/* Without the query. */
+static struct str path_of(struct str url)
+{
+	struct str path = str_from_index(url, url_origin(url).len);
+
+	return str_of(path.at, str_find(path, '?'));
+}
+
 /* By its id where that is known, and then the gate may wait with us; else by its token. */
 static bool ask(struct delivery *delivery)
 {
@@ -80,9 +95,9 @@ static bool ask(struct delivery *delivery)
 	if (operation.len) {
 		buf_printf(&text, "/%.*s?wait=%lld", STR_ARG(operation), (long long)poll_s);
 	} else {
-		buf_append_str(&text, STR("?token="));
-		for (size_t i = 0; i < token.len; i++)
-			buf_printf(&text, "%%%02X", (unsigned char)token.at[i]);
+		put_query(&text, "?token=", token);
+		put_query(&text, "&method=", delivery->entry.step.method);
+		put_query(&text, "&path=", path_of(delivery->entry.step.url));
 	}
 	is_fine = !text.is_spoiled;
 	if (is_fine) {
@@ -109,6 +124,9 @@ static bool find_operation(struct delivery *delivery, const struct json_value **
 		return false;
 	list = json_at(json, STR("/operations"));
 	if (list && list->type == JSON_ARRAY) {
+		state = json_at(json, STR("/protected"));
+		/* It keeps no record of such a write, so having none proves nothing. */
+		delivery->is_past_gate |= state && state->type == JSON_FALSE;
 		*out = list->array.count ? list->array.items[0] : NULL;
 		return true;
 	}

@@ -81,10 +81,13 @@ static bool has_last_chunk(struct str body)
 
 		if (line == body.len)
 			return false;
-		for (size_t i = 0; i < line && hex_digit(body.at[i]) >= 0; i++)
-			size = size * 16 + (size_t)hex_digit(body.at[i]);
-		if (size > PROXY_MESSAGE_MAX)
+		if (line == 0 || hex_digit(body.at[0]) < 0)
 			return false;
+		for (size_t i = 0; i < line && hex_digit(body.at[i]) >= 0; i++) {
+			size = size * 16 + (size_t)hex_digit(body.at[i]);
+			if (size > PROXY_MESSAGE_MAX)
+				return false;
+		}
 		if (size == 0)
 			return find(str_from_index(body, line), head_end) < body.len - line;
 		body = str_from_index(body, line + 2 + size + 2);

@@ -7,7 +7,9 @@
 #include "drill/report.h"
 
 #include "base/err.h"
-#include "json/json.h"
+#include "base/terminal.h"
+
+enum { CLEAN_GROWTH = 6 }; /* bytes that one byte may become, at most */
 
 const char *drill_verdict_text(enum drill_verdict verdict)
 {
@@ -73,42 +75,49 @@ void report_effects(const struct drill_case_result *result, struct buf *out)
 			   result->effects_wanted == 1 ? "was" : "were");
 }
 
-/* The bytes of the UTF-8 character at the front of `text`; 0: it is none. */
-static size_t character(struct str text)
+void report_clean(struct buf *out, struct str text)
 {
-	for (size_t len = 1; len <= 4 && len <= text.len; len++)
-		if (json_is_utf8(str_of(text.at, len)))
-			return len;
-	return 0;
+	buf_init(out, REPORT_TEXT_MAX);
+	terminal_append(out, str_cut(text, REPORT_TEXT_MAX / CLEAN_GROWTH));
 }
 
 /* U+FFFE and U+FFFF are no characters of XML. */
-static bool is_no_character(const char *at, size_t len)
+static bool is_no_character(struct str text)
 {
-	return len == 3 && memcmp(at, "\xef\xbf", 2) == 0 && (unsigned char)at[2] >= 0xbe;
+	return text.len >= 3 && memcmp(text.at, "\xef\xbf", 2) == 0 &&
+	       (unsigned char)text.at[2] >= 0xbe;
+}
+
+static void escape_character(struct buf *out, char c)
+{
+	if (c == '<')
+		buf_append_str(out, STR("&lt;"));
+	else if (c == '>')
+		buf_append_str(out, STR("&gt;"));
+	else if (c == '&')
+		buf_append_str(out, STR("&amp;"));
+	else if (c == '"')
+		buf_append_str(out, STR("&quot;"));
+	else if (c == '\'')
+		buf_append_str(out, STR("&#39;"));
+	else
+		buf_append_byte(out, c);
 }
 
 void report_escape(struct buf *out, struct str text)
 {
-	while (text.len) {
-		size_t len = character(text);
-		char c = *text.at;
+	struct buf clean;
+	struct str rest;
 
-		if (!len || is_no_character(text.at, len) ||
-		    ((unsigned char)c < ' ' && c != '\n' && c != '\t'))
+	report_clean(&clean, text);
+	for (rest = buf_str(&clean); rest.len;) {
+		if (is_no_character(rest)) {
 			buf_append_str(out, STR("\xef\xbf\xbd"));
-		else if (c == '<')
-			buf_append_str(out, STR("&lt;"));
-		else if (c == '>')
-			buf_append_str(out, STR("&gt;"));
-		else if (c == '&')
-			buf_append_str(out, STR("&amp;"));
-		else if (c == '"')
-			buf_append_str(out, STR("&quot;"));
-		else if (c == '\'')
-			buf_append_str(out, STR("&#39;"));
-		else
-			buf_append(out, text.at, len);
-		text = str_from_index(text, len ? len : 1);
+			rest = str_from_index(rest, 3);
+		} else {
+			escape_character(out, *rest.at);
+			rest = str_from_index(rest, 1);
+		}
 	}
+	buf_fini(&clean);
 }

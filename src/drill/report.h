@@ -38,7 +38,14 @@ struct report_counts report_count_scenario(const struct drill_scenario_result *s
 /* "3 effects, as wanted", "2 effects where 1 was wanted"; empty where nothing was counted. */
 void report_effects(const struct drill_case_result *result, struct buf *out);
 
-/* Append text for XML and HTML: markup escaped, and what neither may have as U+FFFD. */
+/*
+ * A text as all forms but JSON show it: on one line, controls and what is no UTF-8 as escapes (see
+ * base/terminal.h), cut where it is too long. Initialises `out`; the caller ends it.
+ */
+enum { REPORT_TEXT_MAX = 384 * 1024 };
+void report_clean(struct buf *out, struct str text);
+
+/* Append a text for XML and HTML: cleaned, markup escaped, and what XML may not have as U+FFFD. */
 void report_escape(struct buf *out, struct str text);
 
 #endif

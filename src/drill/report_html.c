@@ -44,7 +44,7 @@ static const char head[] =
 	".lane i{display:inline-block;width:.7rem;height:.7rem;border-radius:50%;"
 	"background:var(--dot);margin-top:.38rem;vertical-align:top}\n"
 	"@media(max-width:40rem){summary{grid-template-columns:1fr}.lane{width:1.6rem}"
-	"th{font-size:.7rem}}\n"
+	"td:last-child{min-width:0}th{font-size:.7rem}}\n"
 	"</style>\n";
 
 /* How a verdict is written for people. */

@@ -5,9 +5,12 @@
  * "file", "target", "cases": [{"name", "what", "why", "verdict", "seen", "effects": {"before",
  * "after", "wanted"}, "duration_us", "events": [{"at_us", "actor", "lane", "text"}]}]}]}
  *
- * Always true: a member that has nothing to say is null. Cannot fail but by the buffer.
+ * Always true: a member that has nothing to say is null; a terminal may see it.
+ * Cannot fail but by the buffer.
  */
 #include "drill/report.h"
+
+#include "base/terminal.h"
 #include "json/json.h"
 
 static void put_number(struct json_writer *json, const char *name, int64_t number)
@@ -57,8 +60,10 @@ void report_json(const struct drill_report *report, struct buf *out)
 {
 	struct report_counts counts = report_count(report);
 	struct json_writer json;
+	struct buf text;
 
-	json_writer_init(&json, out);
+	buf_init(&text, out->max);
+	json_writer_init(&json, &text);
 	json_open_object(&json);
 	json_put_text(&json, "program", report->program_version);
 	json_put_time(&json, "began", report->began_ms);
@@ -84,5 +89,8 @@ void report_json(const struct drill_report *report, struct buf *out)
 	}
 	json_close_array(&json);
 	json_close_object(&json);
+	terminal_append_json(out, buf_str(&text));
 	buf_append_byte(out, '\n');
+	out->is_spoiled |= text.is_spoiled;
+	buf_fini(&text);
 }

@@ -9,29 +9,37 @@
  * Cannot fail but by the buffer.
  */
 #include "drill/report.h"
+
+#include "base/terminal.h"
 #include "json/json.h"
+
+enum { JSON_GROWTH = 8 }; /* bytes that one byte of a text may become, and its quotes */
 
 static void put_description(struct buf *out, struct str text)
 {
-	for (size_t i = 0; i < text.len; i++) {
-		char c = text.at[i];
+	struct buf clean;
 
-		if ((unsigned char)c < ' ' || c == 0x7f)
-			c = ' ';
-		if (c == '#' || c == '\\')
+	report_clean(&clean, text);
+	for (size_t i = 0; i < clean.len; i++) {
+		if (clean.at[i] == '#' || clean.at[i] == '\\')
 			buf_append_byte(out, '\\');
-		buf_append_byte(out, c);
+		buf_append_byte(out, clean.at[i]);
 	}
+	buf_fini(&clean);
 }
 
 static void put_member(struct buf *out, const char *name, struct str text)
 {
 	struct json_writer json;
+	struct buf value;
 
 	buf_printf(out, "      %s: ", name);
-	json_writer_init(&json, out);
-	json_string(&json, text);
+	buf_init(&value, REPORT_TEXT_MAX);
+	json_writer_init(&json, &value);
+	json_string(&json, str_cut(text, REPORT_TEXT_MAX / JSON_GROWTH));
+	terminal_append_json(out, buf_str(&value));
 	buf_append_byte(out, '\n');
+	buf_fini(&value);
 }
 
 static void put_case(const struct drill_case_result *result, size_t number, struct buf *out)

@@ -354,7 +354,6 @@ void operation_list_json(struct json_writer *json, const struct store_command *l
 {
 	char cursor[OPERATION_ID_TEXT + 1];
 
-	json_open_object(json);
 	json_name(json, "operations");
 	json_open_array(json);
 	for (size_t i = 0; i < list->found_count; i++)
@@ -367,5 +366,4 @@ void operation_list_json(struct json_writer *json, const struct store_command *l
 	} else {
 		json_null(json);
 	}
-	json_close_object(json);
 }

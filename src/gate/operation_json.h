@@ -22,7 +22,7 @@ void operation_json(struct json_writer *json, const struct store_operation *oper
 void operation_found_json(struct json_writer *json, const struct store_command *find,
 			  const struct settings *settings, bool is_for_caller);
 
-/* {"operations": […], "next": cursor or null} of an answered list command. */
+/* Members of an open object: "operations": […], "next": cursor or null, of an answered list. */
 void operation_list_json(struct json_writer *json, const struct store_command *list,
 			 bool is_for_caller);
 

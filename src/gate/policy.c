@@ -113,6 +113,28 @@ enum problem policy_find(const struct settings *settings, struct exchange *excha
 	return PROBLEM_NONE;
 }
 
+bool policy_protects(const struct settings *settings, const struct action *action,
+		     struct str method, bool has_token)
+{
+	if (action)
+		return has_token || !action->is_natural;
+	if (settings->undeclared == SETTINGS_UNDECLARED_PASS)
+		return false;
+	if (settings_protects(settings, method))
+		return has_token || settings->tokens.required;
+	return has_token && (str_equal(method, STR("PUT")) || str_equal(method, STR("DELETE")));
+}
+
+bool policy_would_protect(const struct settings *settings, struct str method, struct str path,
+			  struct arena *mem)
+{
+	struct fingerprint_error unused;
+	struct str normal;
+
+	return path_normalise(path, mem, &normal, &unused) == 0 &&
+	       policy_protects(settings, find(settings, normal, method), method, true);
+}
+
 struct policy policy_of(const struct settings *settings, const struct action *action)
 {
 	struct policy policy = {

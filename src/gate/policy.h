@@ -28,6 +28,20 @@ struct policy {
 enum problem policy_find(const struct settings *settings, struct exchange *exchange,
 			 const struct action **out_action);
 
+/*
+ * What is declared is protected, unless the service makes it idempotent by itself. Else a PUT or
+ * DELETE is when it brings a token, and a protected method may go without where none is required.
+ */
+bool policy_protects(const struct settings *settings, const struct action *action,
+		     struct str method, bool has_token);
+
+/*
+ * Would a request with a token, of that method and path, be protected, and so leave a record?
+ * Memory as it needs; without it the answer is no.
+ */
+bool policy_would_protect(const struct settings *settings, struct str method, struct str path,
+			  struct arena *mem);
+
 struct policy policy_of(const struct settings *settings, const struct action *action);
 
 /* The upstream that its requests go to. */

@@ -15,6 +15,7 @@
 #include "gate/credential_check.h"
 #include "gate/headers.h"
 #include "gate/operation_json.h"
+#include "gate/policy.h"
 #include "gate/problem.h"
 #include "gate/query.h"
 
@@ -128,6 +129,22 @@ static void answer_response(struct inquiry *inquiry)
 	buf_fini(&headers);
 }
 
+/*
+ * Whoever finds no record has to know whether there would be one: `method` and `path` of a write
+ * that brings its token are answered with "protected".
+ */
+static void tell_protection(struct inquiry *inquiry, struct json_writer *json)
+{
+	struct arena *mem = &inquiry->exchange->mem;
+	struct str query = inquiry->exchange->request.parts.query, method, path;
+
+	if (!query_value(query, STR("method"), mem, &method) ||
+	    !query_value(query, STR("path"), mem, &path))
+		return;
+	json_name(json, "protected");
+	json_boolean(json, policy_would_protect(inquiry->generation->settings, method, path, mem));
+}
+
 static void answer_list(struct inquiry *inquiry)
 {
 	struct json_writer json;
@@ -135,7 +152,10 @@ static void answer_list(struct inquiry *inquiry)
 
 	buf_init(&body, STATUS_BODY_MAX);
 	json_writer_init(&json, &body);
+	json_open_object(&json);
 	operation_list_json(&json, &inquiry->command, true);
+	tell_protection(inquiry, &json);
+	json_close_object(&json);
 	answer(inquiry, JSON_HEADERS, &body);
 }
 

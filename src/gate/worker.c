@@ -59,24 +59,10 @@ void gate_ask(struct station *station, struct store_command *command)
 
 /* Serving. */
 
-/*
- * What is declared is protected, unless the service makes it idempotent by itself. Else a PUT or
- * DELETE is when it brings a token, and a protected method may go without where none is required.
- */
-static bool is_protected(const struct settings *settings, const struct action *action,
-			 const struct http_request *request)
+static bool has_token(const struct settings *settings, const struct http_request *request)
 {
-	bool has_token = http_field_find(request->fields, request->field_count,
-					 settings->tokens.header) != NULL;
-
-	if (action)
-		return has_token || !action->is_natural;
-	if (settings->undeclared == SETTINGS_UNDECLARED_PASS)
-		return false;
-	if (settings_protects(settings, request->method))
-		return has_token || settings->tokens.required;
-	return has_token && (str_equal(request->method, STR("PUT")) ||
-			     str_equal(request->method, STR("DELETE")));
+	return http_field_find(request->fields, request->field_count, settings->tokens.header) !=
+	       NULL;
 }
 
 static void serve(struct worker *worker, struct exchange *exchange)
@@ -93,7 +79,7 @@ static void serve(struct worker *worker, struct exchange *exchange)
 	problem = policy_find(settings, exchange, &action);
 	if (problem != PROBLEM_NONE)
 		status_refuse(worker, exchange, problem);
-	else if (is_protected(settings, action, request))
+	else if (policy_protects(settings, action, request->method, has_token(settings, request)))
 		flow_begin(worker, exchange, action);
 	else
 		pass_begin(worker, exchange, action);

@@ -33,6 +33,7 @@ import os
 
 import pytest
 
+from harness.caller import Caller
 from harness.certs import Certificates
 from harness.gate import BINARY, Gate
 from harness.nginx import Nginx
@@ -149,6 +150,24 @@ def number():
 @pytest.fixture
 def path(number):
     return f'/v1/things-{number}'
+
+
+@pytest.fixture
+def caller(tmp_path):
+    """`counterfoil call` with a journal of this test's own."""
+    return Caller(tmp_path / 'agent')
+
+
+@pytest.fixture
+def url(gate, path):
+    """This test's path, through the file's gate."""
+    return f'http://127.0.0.1:{gate.port}{path}'
+
+
+@pytest.fixture
+def bare(upstream, path):
+    """The same at the service itself, without a gate."""
+    return f'http://127.0.0.1:{upstream.port}{path}'
 
 
 @pytest.fixture

@@ -266,6 +266,22 @@ def test_a_gate_that_does_not_protect_it(upstream, start_gate, path, wish, speak
         assert upstream.effects(path) == 1
 
 
+@by_name
+def test_killed_in_front_of_a_gate_that_does_not_protect_it(upstream, start_gate, path, wish, speaker):
+    # Shows that a gate says itself that it keeps no record of such a write, so that nothing is sent again.
+    gate = start_gate(None, f'upstreams:\n  default: {{url: "{upstream.url}"}}\nprotect: [PATCH]\nundeclared: pass\n')
+    wish['url'] = f'http://127.0.0.1:{gate.port}{path}'
+    hold = Hold()
+    upstream.plan(path, held(hold, fixed()))
+    child = speaker.begin('send', **wish)
+    hold.wait_entered()
+    child.kill()
+    child.wait(10)
+    hold.release()
+    assert speaker.ask('send', **{**wish, 'wait': 3})['outcome'] == 'unknown'
+    assert upstream.effects(path) == 1
+
+
 @by_binding
 def test_another_credential(upstream, start_gate, path, wish, speaker):
     # Shows that what was lost under one credential is not sent under another, which is another account to the gate.

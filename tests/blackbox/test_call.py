@@ -15,22 +15,6 @@ from harness.upstream import Hold, answer, drop, held
 BODY = {'project': 'apollo', 'title': 'Valve sticks'}
 
 
-@pytest.fixture
-def caller(tmp_path):
-    return Caller(tmp_path / 'agent')
-
-
-@pytest.fixture
-def url(gate, path):
-    return f'http://127.0.0.1:{gate.port}{path}'
-
-
-@pytest.fixture
-def bare(upstream, path):
-    """The service itself, without a gate."""
-    return f'http://127.0.0.1:{upstream.port}{path}'
-
-
 # -- the token -----------------------------------------------------------------------------
 
 

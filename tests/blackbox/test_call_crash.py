@@ -5,25 +5,9 @@ import time
 
 import pytest
 
-from harness.caller import Caller
 from harness.upstream import Hold, delayed, drop, held
 
 BODY = {'project': 'apollo', 'title': 'Valve sticks'}
-
-
-@pytest.fixture
-def caller(tmp_path):
-    return Caller(tmp_path / 'agent')
-
-
-@pytest.fixture
-def url(gate, path):
-    return f'http://127.0.0.1:{gate.port}{path}'
-
-
-@pytest.fixture
-def bare(upstream, path):
-    return f'http://127.0.0.1:{upstream.port}{path}'
 
 
 def finish(caller, url, **words):

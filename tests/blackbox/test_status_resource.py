@@ -205,3 +205,20 @@ def wait_attempts(gate, id, account, count):
             return attempts
         assert time.monotonic() < deadline, attempts
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize('method, protected', [('POST', True), ('PATCH', True), ('PUT', True), ('GET', False)])
+def test_whether_a_write_is_protected(gate, token, method, protected):
+    """Who finds no record is told whether there would be one, and only who asks for it."""
+    found = gate.get(f'/.counterfoil/operations?token={token}&method={method}&path=%2Fv1%2Fthings').json()
+    assert found == {'operations': [], 'next': None, 'protected': protected}
+    assert 'protected' not in gate.get(f'/.counterfoil/operations?token={token}').json()
+
+
+def test_whether_an_action_is_protected(start_gate, upstream, token):
+    """With `undeclared: pass` what is declared is protected, and nothing else."""
+    gate = start_gate(config={'upstreams': {'default': {'url': f'http://127.0.0.1:{upstream.port}'}},
+                              'undeclared': 'pass', 'actions': {'pay': {'route': 'POST /v1/pay/{id}'}}})
+    asked = f'/.counterfoil/operations?token={token}&method=POST&path='
+    assert gate.get(asked + '%2Fv1%2Fpay%2F7').json()['protected'] is True
+    assert gate.get(asked + '%2Fv1%2Fother').json()['protected'] is False

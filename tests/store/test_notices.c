@@ -213,7 +213,7 @@ static void one_question_has_so_many_at_most(void **state)
 static void it_is_there_after_a_restart(void **state)
 {
 	struct store_operation operation;
-	struct world world;
+	struct world world = {.now_ms = 0};
 	char directory[64];
 
 	world_directory(directory);

@@ -135,7 +135,8 @@ export function ofLook(reply, known) {
 	}
 	const told = reply.status === 200 ? jsonOf(reply) : null;
 	if (Array.isArray(told?.operations) && told.operations.length === 0)
-		return {verdict: 'none', found: {...asked, isGate: true}};
+		// Of what it does not protect it has no record either.
+		return {verdict: 'none', found: {...asked, isGate: true, isPastGate: told.protected === false}};
 	const operation = Array.isArray(told?.operations) ? told.operations[0] : told;
 	if (typeof operation?.id !== 'string' || typeof operation.state !== 'string')
 		return {verdict: 'no_gate', found: asked};

@@ -163,15 +163,23 @@ class Call {
 		const known = this.finding, wait = Math.min(Math.floor(this.leftMs() / 1000), ASK_WAIT_MAX_S);
 		const doesWait = Boolean(known.operation && known.state === 'open' && wait);
 		const target = known.operation ? `/${known.operation}${doesWait ? `?wait=${wait}` : ''}` :
-			`?token=${encodeURIComponent(this.entry.token)}`;
+			this.byToken();
 		const {verdict, found, operation} = ofLook(await this.get(target), known);
-		if (verdict === 'none')
+		if (verdict === 'none') {
+			this.isPastGate ||= found.isPastGate;
 			return this.unknownToGate(found);
+		}
 		if (verdict === 'no_gate')
 			return this.withoutGate(found);
 		if (found.next === 'fetch')
 			return ofKept(await this.get(`/${found.operation}/response`), found, operation);
 		return {...found, isAtOnce: doesWait && found.state === 'open' && found.next === 'ask'};
+	}
+
+	byToken() {
+		const {url, method} = this.request.step;
+		const [path] = url.slice(originOf(url).length).split('?');
+		return `?token=${encodeURIComponent(this.entry.token)}&method=${method}&path=${encodeURIComponent(path)}`;
 	}
 
 	get(target) {

@@ -139,8 +139,8 @@ def of_look(reply: Reply, known: Finding) -> Tuple[str, Finding, Dict[str, Any]]
             is_gate=True, reason=reason_of(problem), advice=advice or known.advice, after=after,
             next='ask' if reply.status >= 429 else ''), {}
     if reply.status == 200 and isinstance(found.get('operations'), list):
-        if not found['operations']:
-            return 'none', asked._replace(is_gate=True), {}
+        if not found['operations']:  # of what it does not protect it has no record either
+            return 'none', asked._replace(is_gate=True, is_past_gate=found.get('protected') is False), {}
         found = found['operations'][0]
     if not isinstance(found, dict) or not all(isinstance(found.get(name), str) for name in ('id', 'state')):
         return 'no_gate', asked, {}

@@ -177,11 +177,15 @@ class _Call:
         """Ask the gate, if there is one, what became of it."""
         known, wait = self.finding, min(int(self._left()), ASK_WAIT_MAX_S)
         does_wait = bool(known.operation and known.state == 'open' and wait)
-        target = f'{STATUS}?token={quote(self.entry.token, safe="")}'
+        step = self.request.step
+        path = step.url[len(step.origin):].partition('?')[0]
+        target = (f'{STATUS}?token={quote(self.entry.token, safe="")}'
+                  f'&method={step.method}&path={quote(path, safe="")}')
         if known.operation:
             target = f'{STATUS}/{known.operation}' + (f'?wait={wait}' if does_wait else '')
         verdict, found, operation = of_look(self._get(target), known)
         if verdict == 'none':
+            self.is_past_gate = self.is_past_gate or found.is_past_gate
             return self._unknown_to_gate(found)
         if verdict == 'no_gate':
             return self._without_gate(found)
