@@ -93,7 +93,10 @@ COUNTERFOIL_API int counterfoil_request_add_header(counterfoil_request *request,
 COUNTERFOIL_API int counterfoil_request_set_body(counterfoil_request *request,
 						 const char *media_type, const void *body,
 						 size_t length);
-/* The answer's body goes into this file. NULL: into the result. */
+/*
+ * The answer's body goes into this file; NULL: into the result. Where it cannot be written, nothing
+ * is sent; where the disk fills up afterwards, the result has the body, and a reason.
+ */
 COUNTERFOIL_API int counterfoil_request_set_output(counterfoil_request *request, const char *path);
 /* PEM files; NULL: the system's roots, no certificate, the key is in `certificate`. */
 COUNTERFOIL_API int counterfoil_request_set_tls(counterfoil_request *request, const char *ca_file,
@@ -160,6 +163,11 @@ COUNTERFOIL_API const char *counterfoil_result_body_file(const counterfoil_resul
 /* The body's bytes, with a NUL after them that does not count; NULL: there is none here. */
 COUNTERFOIL_API const char *counterfoil_result_body(const counterfoil_result *result,
 						    size_t *out_length);
+/*
+ * All of it as one JSON object in a line, as `counterfoil call` prints it; made when it is first
+ * asked for. NULL: no memory.
+ */
+COUNTERFOIL_API const char *counterfoil_result_json(counterfoil_result *result);
 /* Seconds until the advice may be followed. */
 COUNTERFOIL_API long counterfoil_result_after_seconds(const counterfoil_result *result);
 /* The HTTP status of the answer; 0: there is none. */

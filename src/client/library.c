@@ -8,7 +8,9 @@
 #include "counterfoil.h"
 
 #include "base/err.h"
+#include "base/terminal.h"
 #include "client/delivery.h"
+#include "client/result_json.h"
 #include "core/token.h"
 #include "http/http.h"
 
@@ -20,6 +22,7 @@
 enum {
 	LIBRARY_HEADERS_MAX = 64 * 1024,
 	LIBRARY_BODY_MAX = 64 * 1024 * 1024,
+	LIBRARY_JSON_MAX = 1024 * 1024 * 1024,
 	LIBRARY_TIME_MAX = 24 * 60 * 60 * 1000, /* milliseconds */
 	LIBRARY_TOKEN_MEMORY = 1024 * 1024,
 	LIBRARY_FLAGS = COUNTERFOIL_NEW | COUNTERFOIL_HONOURS_KEY | COUNTERFOIL_SAME_ACCOUNT |
@@ -61,6 +64,7 @@ struct counterfoil_request {
 struct counterfoil_result {
 	struct arena mem;
 	struct delivery_result told;
+	struct buf json; /* empty: not asked for yet */
 };
 
 static _Thread_local struct journal_error last_error;
@@ -428,6 +432,7 @@ static int deliver(counterfoil_journal *journal, const counterfoil_request *requ
 	if (!result)
 		return no_memory();
 	arena_init(&result->mem, DELIVERY_MEMORY_MAX);
+	buf_init(&result->json, LIBRARY_JSON_MAX);
 	r = read_request(request, &result->mem, &wish);
 	if (r == COUNTERFOIL_OK)
 		r = explain(way(journal->open, &wish, &result->mem, &result->told, &last_error));
@@ -444,8 +449,10 @@ static int deliver(counterfoil_journal *journal, const counterfoil_request *requ
 
 void counterfoil_result_free(counterfoil_result *result)
 {
-	if (result)
-		arena_fini(&result->mem);
+	if (!result)
+		return;
+	arena_fini(&result->mem);
+	buf_fini(&result->json);
 	free(result);
 }
 
@@ -506,6 +513,27 @@ const char *counterfoil_result_body(const counterfoil_result *result, size_t *ou
 
 	*out_length = is_here ? answer->body.len : 0;
 	return is_here ? answer->body.at : NULL;
+}
+
+const char *counterfoil_result_json(counterfoil_result *result)
+{
+	struct json_writer json;
+	struct buf text;
+
+	if (result->json.len)
+		return result->json.at;
+	buf_clear(&result->json);
+	buf_init(&text, LIBRARY_JSON_MAX);
+	json_writer_init(&json, &text);
+	result_json_write(&json, &result->told);
+	terminal_append_json(&result->json, buf_str(&text));
+	buf_append_byte(&result->json, '\0');
+	if (text.is_spoiled || result->json.is_spoiled) {
+		buf_clear(&result->json);
+		no_memory();
+	}
+	buf_fini(&text);
+	return result->json.len ? result->json.at : NULL;
 }
 
 long counterfoil_result_after_seconds(const counterfoil_result *result)

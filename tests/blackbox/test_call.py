@@ -391,6 +391,34 @@ def test_the_body_in_a_file(caller, upstream, bare, path, tmp_path):
     assert caller.call(bare, BODY, step='large')['file'] == done['file']
 
 
+def test_a_body_that_went_into_a_file_is_kept_too(caller, upstream, bare, path, tmp_path):
+    """A later run that names no file has the body itself, and no path of a file that may be another's by then."""
+    upstream.plan(path, answer(200, body=b'{"id": 7}'))
+    caller.call(bare, BODY, more=['-o', tmp_path / 'first'])
+    (tmp_path / 'first').unlink()
+    later = caller.call(bare, BODY)
+    assert (later['outcome'], later['body'], later['file']) == ('replayed', {'id': 7}, None)
+
+
+@pytest.mark.parametrize('name', ['.', 'none/there'])
+def test_a_file_that_cannot_be_written_sends_nothing(caller, upstream, bare, path, tmp_path, name):
+    """What is seen before is said before: nothing leaves, and the step is as new as it was."""
+    refused = caller.call(bare, BODY, more=['-o', tmp_path / name])
+    assert (refused.status, refused.stdout) == (2, '') and 'cannot be written' in refused.stderr
+    assert upstream.effects(path) == 0
+    assert caller.call(bare, BODY)['outcome'] == 'created'
+
+
+def test_a_file_that_fills_up_loses_no_outcome(caller, upstream, bare, path):
+    """The service has done it: that is told and kept, with the body, though the file could not take it."""
+    told = caller.call(bare, BODY, more=['-o', '/dev/full'])
+    assert (told.status, told['outcome'], told['file']) == (0, 'created', None)
+    assert '/dev/full' in told['reason'] and told['body'] is not None
+    later = caller.call(bare, BODY)
+    assert (later.status, later['outcome'], later['body']) == (0, 'replayed', told['body'])
+    assert upstream.effects(path) == 1
+
+
 def test_list_show_forget(caller, upstream, gate, url, path):
     """What is remembered, what happened, and that what is open is not forgotten by mistake."""
     upstream.plan(path, drop())

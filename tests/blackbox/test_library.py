@@ -1,12 +1,14 @@
 """libcounterfoil: what it exports, what it needs, and programs that are built with it as it is installed."""
+import json
 import os
 import re
 import subprocess
 
 import pytest
 
+from harness.caller import Caller
 from harness.gate import BINARY, ROOT
-from harness.upstream import drop
+from harness.upstream import Hold, answer, drop, held
 
 BUILD = BINARY.parent
 LIBRARY = BUILD / 'src' / 'libcounterfoil.so'
@@ -73,6 +75,13 @@ def test_the_header(compiler, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_the_example_is_c_plus_plus_too():
+    # Shows that the example reads as C++ as it stands.
+    done = run('c++', '-x', 'c++', '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-I', ROOT / 'include',
+               ROOT / 'examples' / 'library' / 'pay.c')
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_example(compile_with, start_gate, sandbox, tmp_path):
     # Shows that the installed example makes one effect at the service behind a gate, however often it is run.
     gate = start_gate(sandbox)
@@ -87,6 +96,26 @@ def test_the_example(compile_with, start_gate, sandbox, tmp_path):
     assert sandbox.kinds()['tickets'] == 1
 
 
+def test_killed_while_the_service_works(compile_with, gate, upstream, path, tmp_path):
+    # Shows that what a killed program began is found out by `counterfoil call` over the same journal, and not sent again.
+    caller, hold = Caller(tmp_path / 'agent'), Hold()
+    upstream.plan(path, held(hold))
+    url = f'http://127.0.0.1:{gate.port}{path}'
+    program = compile_with(ROOT / 'examples' / 'library' / 'pay.c')
+    process = subprocess.Popen([program, url, 'invoice 1873', 'pay'], env=caller.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    hold.wait_entered()
+    caller.kill9(process)
+    assert [entry['state'] for entry in caller.entries()] == ['sending']
+    hold.release()
+    body = {'title': 'Pay invoice 1873', 'project': 'web'}
+    done = caller.call(url, body, task='invoice 1873', step='pay', wait=20)
+    assert (done.status, done['outcome'], done['attempts']) == (0, 'replayed', 1), done
+    again = run(program, url, 'invoice 1873', 'pay', env=caller.env)
+    assert (again.returncode, again.stdout) == (0, 'send replayed 201 token\nresolve replayed stop\n')
+    assert upstream.effects(path) == 1
+
+
 def test_a_lost_answer_of_a_plain_service(compile_with, upstream, path, tmp_path):
     # Shows that where nobody can be asked nothing is sent again, and that a library writes nothing to stderr.
     upstream.plan(path, drop())
@@ -97,6 +126,42 @@ def test_a_lost_answer_of_a_plain_service(compile_with, upstream, path, tmp_path
         assert (done.returncode, done.stderr) == (1, '')
         assert done.stdout == 'send unknown 0 token\nresolve unknown human\n'
     assert upstream.effects(path) == 1
+
+
+def test_the_json_of_a_result(compile_with, gate, upstream, path, tmp_path):
+    # Shows that a program has the very line that `counterfoil call` prints, also of bodies that are no text.
+    source = tmp_path / 'tell.c'
+    source.write_text('''
+#include <counterfoil.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	counterfoil_journal *journal;
+	counterfoil_request *request = counterfoil_request_new("POST", argv[argc - 1]);
+	counterfoil_result *result = NULL;
+
+	counterfoil_request_set_step(request, "task", "step");
+	counterfoil_request_set_body(request, "application/json", "{}", 2);
+	if (counterfoil_journal_open(NULL, &journal) == 0 &&
+	    counterfoil_send(journal, request, &result) == 0)
+		puts(counterfoil_result_json(result));
+	counterfoil_result_free(result);
+	counterfoil_journal_close(journal);
+	counterfoil_request_free(request);
+	return 0;
+}
+''')
+    program, url = compile_with(source), f'http://127.0.0.1:{gate.port}{path}'
+    for number, body in enumerate((b'{"id": 7,\n "by": "\xc2\x9b"}', b'text', b'\x00\xff')):
+        caller = Caller(tmp_path / str(number))
+        upstream.plan(path, answer(201, body=body))
+        first = run(program, url, env={**caller.env})
+        assert json.loads(first.stdout)['status'] == 201, first
+        caller_line = caller.call(url, '{}').stdout
+        assert run(program, url, env=caller.env).stdout == caller_line
+        url += '-next'
+        path += '-next'
 
 
 def test_forked(compile_with, tmp_path):
