@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,8 +122,13 @@ static int check_output(const char *output, struct journal_error *err)
 {
 	const char *slash = output ? strrchr(output, '/') : NULL;
 	char folder[OUTPUT_MAX] = ".";
+	struct stat file;
 	bool is_fine = !output || access(output, W_OK) == 0;
 
+	if (output && stat(output, &file) == 0 && S_ISDIR(file.st_mode)) {
+		is_fine = false;
+		errno = EISDIR;
+	}
 	if (!is_fine && errno == ENOENT && strlen(output) < sizeof(folder)) {
 		if (slash)
 			snprintf(folder, sizeof(folder), "%.*s", (int)(slash - output + 1), output);
@@ -162,8 +168,8 @@ static int claim(struct delivery *delivery)
 static int tell_conflict(struct delivery *delivery)
 {
 	struct delivery_result *result = &delivery->result;
-	int r = delivery_tell(delivery, "journal");
 
+	delivery_tell(delivery);
 	result->outcome = STR("conflict");
 	result->answer = (struct kept_answer){.status = 0};
 	result->is_local = true;
@@ -172,7 +178,7 @@ static int tell_conflict(struct delivery *delivery)
 	result->after_s = 0;
 	result->reason = STR("another payload was sent under this token: send that one, or begin a "
 			     "new action");
-	return r;
+	return result->difference.at ? 0 : FAIL_MEMORY;
 }
 
 /* Claim it, waiting for whoever is at it. A move, or a failure. */
@@ -197,8 +203,11 @@ static int begin(struct delivery *delivery)
 		delivery->move = delivery->is_certain ? MOVE_SEND : MOVE_ASK;
 		return 0;
 	case JOURNAL_ENDED:
+		delivery_tell(delivery);
+		return delivery_put_body(delivery, &delivery->result.answer);
 	case JOURNAL_BUSY:
-		return delivery_tell(delivery, "journal");
+		delivery_tell(delivery);
+		return 0;
 	case JOURNAL_CHANGED:
 		return tell_conflict(delivery);
 	default:

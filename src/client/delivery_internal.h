@@ -74,7 +74,7 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson);
 /* Put an answer's body where the request wants it, or beside the journal where it is too large. */
 int delivery_put_body(struct delivery *delivery, struct kept_answer *answer);
 
-/* The result of an entry that has ended, or of one that others are at. 0, FAIL_MEMORY. */
-int delivery_tell(struct delivery *delivery, const char *source);
+/* The result of an entry that has ended, or that others are at, as the journal has it. */
+void delivery_tell(struct delivery *delivery);
 
 #endif

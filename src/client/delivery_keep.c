@@ -107,6 +107,8 @@ int delivery_settle(struct delivery *delivery, const struct lesson *lesson)
 	if (settlement.answer.body.len > JOURNAL_BODY_MAX) {
 		settlement.answer.has_body = false;
 		settlement.answer.body = STR("");
+	} else {
+		settlement.answer.body_file = STR(""); /* the caller's own, and theirs to change */
 	}
 	if (!settlement.is_still_ours)
 		delivery->move = MOVE_STOP;
@@ -126,7 +128,7 @@ static int say_unkept(struct delivery *delivery)
 			   STR_ARG(result->outcome), (long long)result->answer.status, why.text);
 }
 
-int delivery_tell(struct delivery *delivery, const char *source)
+void delivery_tell(struct delivery *delivery)
 {
 	const struct journal_entry *entry = &delivery->entry;
 	struct delivery_result *result = &delivery->result;
@@ -140,11 +142,13 @@ int delivery_tell(struct delivery *delivery, const char *source)
 		.is_gate = entry->is_gate,
 		.answer = entry->answer,
 		.attempts = entry->attempts,
-		.source = source,
+		.source = "journal",
 		.advice = entry->advice,
 		.after_s = entry->after_s,
 		.reason = entry->reason,
 	};
+	if (result->answer.has_body)
+		result->answer.body_file = STR(""); /* what is here need not be looked for */
 	if (entry->state == ENTRY_DONE)
 		result->outcome = STR("replayed");
 	if (!has_ended) { /* somebody else is at it */
@@ -153,7 +157,6 @@ int delivery_tell(struct delivery *delivery, const char *source)
 		result->after_s = 1;
 		result->reason = STR("another process is at this step");
 	}
-	return has_ended ? delivery_put_body(delivery, &result->answer) : 0;
 }
 
 /* -- the body ------------------------------------------------------------------------ */
