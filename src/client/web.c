@@ -103,9 +103,10 @@ static void conclude(struct transfer *transfer, CURLcode code)
 	}
 	answer->sending = transfer->sends ? SENDING_UNCLEAR : SENDING_NEVER_LEFT;
 	snprintf(answer->reason, sizeof(answer->reason), "%s",
-		 code == CURLE_OK   ? "the answer broke off in its head"
-		 : *transfer->error ? transfer->error
-				    : curl_easy_strerror(code));
+		 code == CURLE_OK	      ? "the answer broke off in its head"
+		 : answer->headers.is_spoiled ? "the answer's head is too large"
+		 : *transfer->error	      ? transfer->error
+					      : curl_easy_strerror(code));
 }
 
 static int before_sending(void *owner, char *peer, char *own, int peer_port, int own_port)

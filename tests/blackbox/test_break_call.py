@@ -142,6 +142,14 @@ def test_an_answer_cut_anywhere_is_never_sent_again(caller, upstream, bare, path
     assert sent(upstream, path) == len(range(0, len(whole) + 1, 2))
 
 
+def test_a_head_without_end_is_said(caller, upstream, bare, path):
+    """An answer that cannot be held is unknown, and the reason names it."""
+    upstream.plan(path, raw(b'HTTP/1.1 201 Created\r\n' + b'X: ' + b'a' * 90000 + b'\r\nContent-Length: 0\r\n\r\n'))
+    done = caller.call(bare, BODY, wait=0)
+    assert (done.status, done['reason']) == (11, "the answer's head is too large")
+    assert sent(upstream, path) == 1
+
+
 # -- where the outcome goes ----------------------------------------------------------------
 
 
