@@ -67,8 +67,8 @@ const char *protection_undeclared(const struct settings *settings)
 
 /* -- sentences ----------------------------------------------------------------------- */
 
-static void add(struct saying *saying, struct str *lines, size_t *count, const char *format,
-		va_list args)
+__attribute__((format(printf, 4, 0))) static void
+add(struct saying *saying, struct str *lines, size_t *count, const char *format, va_list args)
 {
 	char line[LINE_MAX_BYTES];
 	struct str kept;

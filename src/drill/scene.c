@@ -21,7 +21,8 @@ enum { TEXT_MAX = 1024, PAUSE_MS = 100, TOKEN_LETTERS = 24, QUOTED_MAX = 200 };
 
 /* -- verdicts ------------------------------------------------------------------------ */
 
-static bool give(struct scene *scene, enum drill_verdict verdict, const char *format, va_list args)
+__attribute__((format(printf, 3, 0))) static bool
+give(struct scene *scene, enum drill_verdict verdict, const char *format, va_list args)
 {
 	char text[TEXT_MAX];
 
