@@ -281,6 +281,7 @@ static int learn_end(struct delivery *delivery, struct lesson *lesson, bool has_
 	lesson->meaning = has_happened ? MEANS_DONE : MEANS_FAILED;
 	lesson->outcome = has_happened ? STR("replayed") : STR("failed");
 	lesson->advice = STR("");
+	lesson->goes_on = false;
 	lesson->has_answer = fetch_answer(delivery, lesson->operation, &again);
 	if (again)
 		return learn_no_word(delivery, str_from(delivery->answer.reason), true, 0);

@@ -180,6 +180,7 @@ def test_a_lost_answer_is_asked_for_first(caller, start_gate, upstream, path):
     assert done['status'] == 201 and done['attempts'] == 1
     assert upstream.effects(path) == 1
     assert [line.split(' ')[0] for line in wire.lines][:2] == ['POST', 'GET']
+    assert len([line for line in wire.lines if '/response' in line]) == 1
 
 
 def test_a_lost_request_is_sent_again_under_the_same_token(caller, start_gate, upstream, path):
