@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -72,9 +72,11 @@ static void *wait_in_a_thread(void *given)
 /* Its first thread ends; the process does not. */
 static int leave_a_thread(void *given)
 {
+	static struct child ours; /* the first thread's stack goes with it */
 	pthread_t thread;
 
-	if (pthread_create(&thread, NULL, wait_in_a_thread, given) != 0)
+	ours = *(struct child *)given;
+	if (pthread_create(&thread, NULL, wait_in_a_thread, &ours) != 0)
 		return 1;
 	pthread_exit(NULL);
 }
