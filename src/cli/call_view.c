@@ -38,35 +38,43 @@ int call_exit(const struct delivery_result *result)
 	return EXIT_UNKNOWN;
 }
 
-/* As one line on standard output. */
-static bool print_json(const struct buf *out)
+/* One JSON object on its way to standard output. */
+struct object {
+	struct buf out;
+	struct json_writer json;
+};
+
+static void object_begin(struct object *object)
+{
+	buf_init(&object->out, VIEW_MAX);
+	json_writer_init(&object->json, &object->out);
+}
+
+/* As one line, and freed. False: no memory, and nothing is printed. */
+static bool object_print(struct object *object)
 {
 	struct buf clean;
 	bool is_whole;
 
 	buf_init(&clean, VIEW_MAX);
-	terminal_append_json(&clean, buf_str(out));
-	is_whole = !out->is_spoiled && !clean.is_spoiled;
+	terminal_append_json(&clean, buf_str(&object->out));
+	is_whole = !object->out.is_spoiled && !clean.is_spoiled;
 	if (is_whole) {
 		fwrite(clean.at, 1, clean.len, stdout);
 		putchar('\n');
 	}
 	buf_fini(&clean);
+	buf_fini(&object->out);
 	return is_whole;
 }
 
 bool call_print(const struct delivery_result *result)
 {
-	struct json_writer json;
-	struct buf out;
-	bool is_whole;
+	struct object object;
 
-	buf_init(&out, VIEW_MAX);
-	json_writer_init(&json, &out);
-	result_json_write(&json, result);
-	is_whole = print_json(&out);
-	buf_fini(&out);
-	return is_whole;
+	object_begin(&object);
+	result_json_write(&object.json, result);
+	return object_print(&object);
 }
 
 /* -- the journal --------------------------------------------------------------------- */
@@ -92,25 +100,21 @@ static void write_entry(struct json_writer *json, const struct journal_entry *en
 
 static bool print_list_json(const struct journal_entry *entries, size_t count)
 {
-	struct json_writer json;
-	struct buf out;
-	bool is_whole;
+	struct object object;
+	struct json_writer *json = &object.json;
 
-	buf_init(&out, VIEW_MAX);
-	json_writer_init(&json, &out);
-	json_open_object(&json);
-	json_name(&json, "entries");
-	json_open_array(&json);
+	object_begin(&object);
+	json_open_object(json);
+	json_name(json, "entries");
+	json_open_array(json);
 	for (size_t i = 0; i < count; i++) {
-		json_open_object(&json);
-		write_entry(&json, &entries[i]);
-		json_close_object(&json);
+		json_open_object(json);
+		write_entry(json, &entries[i]);
+		json_close_object(json);
 	}
-	json_close_array(&json);
-	json_close_object(&json);
-	is_whole = print_json(&out);
-	buf_fini(&out);
-	return is_whole;
+	json_close_array(json);
+	json_close_object(json);
+	return object_print(&object);
 }
 
 bool call_print_list(const struct journal_entry *entries, size_t count, bool is_json,
@@ -155,29 +159,25 @@ bool call_print_list(const struct journal_entry *entries, size_t count, bool is_
 static bool print_entry_json(const struct journal_entry *entry, const struct journal_event *events,
 			     size_t count)
 {
-	struct json_writer json;
-	struct buf out;
-	bool is_whole;
+	struct object object;
+	struct json_writer *json = &object.json;
 
-	buf_init(&out, VIEW_MAX);
-	json_writer_init(&json, &out);
-	json_open_object(&json);
-	write_entry(&json, entry);
-	result_json_answer(&json, &entry->answer);
-	json_name(&json, "events");
-	json_open_array(&json);
+	object_begin(&object);
+	json_open_object(json);
+	write_entry(json, entry);
+	result_json_answer(json, &entry->answer);
+	json_name(json, "events");
+	json_open_array(json);
 	for (size_t i = 0; i < count; i++) {
-		json_open_object(&json);
-		json_put_time(&json, "at", events[i].at_ms);
-		json_put_text(&json, "what", events[i].what);
-		json_put_text(&json, "note", events[i].note);
-		json_close_object(&json);
+		json_open_object(json);
+		json_put_time(json, "at", events[i].at_ms);
+		json_put_text(json, "what", events[i].what);
+		json_put_text(json, "note", events[i].note);
+		json_close_object(json);
 	}
-	json_close_array(&json);
-	json_close_object(&json);
-	is_whole = print_json(&out);
-	buf_fini(&out);
-	return is_whole;
+	json_close_array(json);
+	json_close_object(json);
+	return object_print(&object);
 }
 
 static void print_line(const char *name, struct str value)

@@ -13,7 +13,6 @@
 #include "client/web.h"
 #include "core/outcome.h"
 #include "http/http.h"
-#include "json/json.h"
 
 enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
 
@@ -71,9 +70,9 @@ static int64_t read_after(struct str headers)
 	return after < 0 ? 0 : after > AFTER_MAX_S ? AFTER_MAX_S : after;
 }
 
-static struct str text_at(const struct json_value *json, const char *pointer)
+struct str answer_text(const struct json_value *json, struct str pointer)
 {
-	const struct json_value *value = json_at(json, str_from(pointer));
+	const struct json_value *value = json_at(json, pointer);
 
 	return value && value->type == JSON_STRING ? value->string : STR("");
 }
@@ -89,17 +88,17 @@ static void read_problem(struct str body, struct arena *mem, struct answer_facts
 	if (body.len > FACTS_BODY_MAX ||
 	    json_read(body, &json_limits_default, mem, &json, &error) != 0)
 		return;
-	type = text_at(json, "/type");
+	type = answer_text(json, STR("/type"));
 	/* With the status of a success it contradicts itself. */
 	facts->is_problem = facts->status >= 400 && str_starts_with(type, problem_prefix);
 	facts->slug = facts->is_problem ? str_from_index(type, problem_prefix.len) : STR("");
 	if (!answer_is_gate(facts))
 		return;
-	facts->detail = text_at(json, "/detail");
+	facts->detail = answer_text(json, STR("/detail"));
 	if (!facts->detail.len)
-		facts->detail = text_at(json, "/title");
-	facts->advice = text_at(json, "/retry/advice");
-	facts->status_url = text_at(json, "/operation/status_url");
+		facts->detail = answer_text(json, STR("/title"));
+	facts->advice = answer_text(json, STR("/retry/advice"));
+	facts->status_url = answer_text(json, STR("/operation/status_url"));
 	after = json_at(json, STR("/retry/after"));
 	if (after && after->type == JSON_NUMBER)
 		json_number_to_i64(&after->number, &facts->after_s);

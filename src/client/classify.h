@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +49,9 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 
 /* Seconds that were asked for, within what anybody may ask for: a day. */
 int64_t answer_after(int64_t after_s);
+
+/* The text at a pointer of what a gate said; empty where there is none. */
+struct str answer_text(const struct json_value *json, struct str pointer);
 
 /* Did a gate say this? */
 bool answer_is_gate(const struct answer_facts *facts);

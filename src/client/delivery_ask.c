@@ -244,13 +244,6 @@ static int learn_nothing_known(struct delivery *delivery)
 
 /* -- what it says of the operation ----------------------------------------------------- */
 
-static struct str text_at(const struct json_value *json, struct str pointer)
-{
-	const struct json_value *value = json_at(json, pointer);
-
-	return value && value->type == JSON_STRING ? value->string : STR("");
-}
-
 /* The kept answer into delivery->answer. False: it has none; *out_again: it could not be told. */
 static bool fetch_answer(struct delivery *delivery, struct str id, bool *out_again)
 {
@@ -299,8 +292,8 @@ static bool has_end(struct str text, struct str end)
  */
 static bool is_of_the_step(const struct delivery *delivery, const struct json_value *operation)
 {
-	struct str method = text_at(operation, STR("/method"));
-	struct str path = text_at(operation, STR("/path"));
+	struct str method = answer_text(operation, STR("/method"));
+	struct str path = answer_text(operation, STR("/path"));
 	const struct step *step = &delivery->entry.step;
 	struct str own = str_from_index(step->url, url_origin(step->url).len);
 
@@ -320,15 +313,15 @@ static bool is_to_be_sent(const struct lesson *lesson)
 static int learn_operation(struct delivery *delivery, const struct json_value *operation)
 {
 	const struct json_value *after = json_at(operation, STR("/retry/after"));
-	struct str state = text_at(operation, STR("/state"));
+	struct str state = answer_text(operation, STR("/state"));
 	struct lesson lesson = {
 		.meaning = MEANS_OPEN,
 		.what = "asked",
 		.source = "status",
 		.outcome = state,
-		.operation = text_at(operation, STR("/id")),
-		.advice = text_at(operation, STR("/retry/advice")),
-		.reason = text_at(operation, STR("/reason")),
+		.operation = answer_text(operation, STR("/id")),
+		.advice = answer_text(operation, STR("/retry/advice")),
+		.reason = answer_text(operation, STR("/reason")),
 		.is_gate = true,
 		.goes_on = true,
 	};
