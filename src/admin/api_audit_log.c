@@ -318,6 +318,8 @@ void api_audit_status(struct api_call *call)
 		json_string(&json, settings->audit.anchors.texts[i]);
 	json_close_array(&json);
 	write_observers(&json, &observers, r == 0 ? &head : NULL);
+	json_name(&json, "verification");
+	api_verification_write(call, &json);
 	json_close_object(&json);
 	api_json_end(call, 200, &body);
 }
