@@ -257,3 +257,11 @@ def test_the_status_is_as_described(written):
     assert set(schema['required']) == set(verification(written))
     assert set(found) == set(schema['properties']['last']['properties'])
     assert found['result'] in schema['properties']['last']['properties']['result']['enum']
+
+
+def test_a_checkpoint_that_is_none(written):
+    # Shows that the status and verification are told also where the newest checkpoint cannot be read.
+    (written.data / 'audit' / 'checkpoint').write_bytes(b'nothing')
+    assert verify(written)['result'] == 'bad-signature'
+    now = status(written)
+    assert (now['readable'], now['checkpoint'], now['size']) == (False, None, 0)
