@@ -37,6 +37,17 @@ static int take_lock(struct store_look *look, const char *directory, char *why, 
 	return FAIL_STORE;
 }
 
+bool store_rests(const char *directory)
+{
+	struct store_look look;
+	char why[LOOK_PATH_MAX];
+	bool rests = take_lock(&look, directory, why, sizeof(why)) == 0;
+
+	if (look.lock_fd >= 0)
+		close(look.lock_fd);
+	return rests;
+}
+
 int store_look_open(const char *directory, struct store_look **out_look, char *why, size_t why_size)
 {
 	struct store_look *look = calloc(1, sizeof(*look));

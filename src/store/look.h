@@ -8,7 +8,12 @@
 
 #include "store/record.h"
 
+#include <stdbool.h>
+
 struct store_look;
+
+/* Is there a store in that data directory, and no gate that has it now? */
+bool store_rests(const char *directory);
 
 /* Open the store in a data directory. 0; FAIL_STORE, FAIL_MEMORY and `why`. */
 int store_look_open(const char *directory, struct store_look **out_look, char *why,
