@@ -105,6 +105,8 @@ static void read_row(sqlite3_stmt *row, struct store_operation *operation)
 	column_hash(row, 4, &operation->fingerprint);
 	if (operation->answer.status)
 		column_hash(row, 8, &operation->answer.digest);
+	operation->reference = text_of(row, 9);
+	operation->resource = text_of(row, 10);
 }
 
 /* 0; what `visit` returned; FAIL_STORE. */
@@ -150,7 +152,8 @@ int store_look_operations(struct store_look *look,
 
 	return visit_rows(look,
 			  "SELECT o.op, o.random, o.account, o.token, o.fingerprint, o.state,"
-			  " o.epoch, coalesce(a.status, 0), a.digest FROM operation o"
+			  " o.epoch, coalesce(a.status, 0), a.digest, o.reference, o.resource"
+			  " FROM operation o"
 			  " LEFT JOIN answer a ON a.op = o.op ORDER BY o.op",
 			  0, visit_operation, &each);
 }
