@@ -17,6 +17,7 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <sodium.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,12 +127,14 @@ static int open_vault(const struct data_place *place, struct vault **out_vault)
 int audit_rotate_here(const struct data_place *place, const char *reason, uint32_t *out_epoch,
 		      bool *out_is_erased)
 {
+	const struct rlimit none = {0, 0};
 	struct vault *vault = NULL;
 	struct store *store = NULL;
 	struct log *log = log_new(&env_machine, STDERR_FILENO, LOG_WARNING);
 	int status = open_vault(place, &vault);
 
 	signal(SIGPIPE, SIG_IGN);
+	setrlimit(RLIMIT_CORE, &none); /* keys that sign are in memory */
 	if (status == EXIT_DONE && client_init_process() != 0)
 		status = EXIT_NOT_SO;
 	if (status == EXIT_DONE)
