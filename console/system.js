@@ -6,6 +6,7 @@ import {get, query} from './api.js';
 import {columnsOf, outcomeChart, legend} from './charts.js';
 import {operationTable} from './operations.js';
 import {waitingCount} from './approvals.js';
+import {verificationPanel} from './verification.js';
 
 const COLUMNS = 48;
 
@@ -114,15 +115,15 @@ export const locks = {
 
 const FILTERS = [['operation', 'Operation'], ['token', 'Token'], ['account', 'Account'], ['agent', 'Agent'], ['event', 'Event']];
 
-function verification(status) {
-	return h('section', {class: 'panel', 'aria-labelledby': 'verified-title'}, h('h2', {id: 'verified-title'}, 'The log itself'), facts([
+function published(status) {
+	return h('section', {class: 'panel', 'aria-labelledby': 'published-title'}, h('h2', {id: 'published-title'}, 'The log itself'), facts([
 		['Entries', String(status.size)],
-		['Newest checkpoint', status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
+		['Newest checkpoint', !status.readable ? badge('cannot be read', 'bad') : status.checkpoint ? [count(Number(status.checkpoint.size), 'entry', 'entries'), ', root ', h('code', null, said(String(status.checkpoint.root)))] : 'none yet'],
 		['Name', status.origin ? said(status.origin) : null],
 		['Anchors', status.anchors?.length ? status.anchors.map((anchor) => h('div', null, said(anchor))) : 'none: who can write the data directory could cut the log short'],
 		['Witnesses', status.witnesses?.length ? status.witnesses.map((witness) => h('div', null, said(witness.name), ' ', witness.cosigned_s ? badge('has cosigned it', 'good') : badge('has not cosigned it', 'warn'))) : null],
 		['Its signature', status.checkpoint ? (status.checkpoint.signed ? badge('holds, by this gate’s key', 'good') : badge('does not hold', 'bad')) : null],
-	]), h('p', {class: 'hint'}, ['That every entry is as it was signed is for ', h('code', null, 'counterfoil audit verify'), ' to say: elsewhere, with a key that you kept.']));
+	]));
 }
 
 function entryRow(entry) {
@@ -149,6 +150,7 @@ export const audit = {
 	show(root, context) {
 		const values = Object.fromEntries(context.search);
 		const alert = h('p', {class: 'alert', role: 'alert'});
+		const verification = verificationPanel(() => refresh());
 		const status = h('div'), list = h('div'), pager = h('div', {class: 'buttons pager'});
 		const form = h('form', {class: 'filters', role: 'search', 'aria-label': 'Audit log', onsubmit: (event) => {
 			event.preventDefault();
@@ -156,12 +158,14 @@ export const audit = {
 		}}, FILTERS.map(([name, label]) => field(label, h('input', {name, value: values[name] ?? '', autocomplete: 'off', spellcheck: 'false'}))),
 			h('div', {class: 'buttons'}, h('button', {type: 'submit', class: 'primary'}, 'Search'), h('a', {class: 'button plain', href: '#/audit'}, 'Clear')));
 
-		replace(root, h('h1', null, 'Audit log'), alert, status, form, list, pager);
+		replace(root, h('h1', null, 'Audit log'), alert, status, verification.element, form, list, pager);
 
 		async function refresh(isRefresh = true) {
 			try {
-				const [state, page] = await Promise.all([get('/api/audit/status', isRefresh), get(query('/api/audit', {...values, limit: 50}), isRefresh)]);
-				replace(status, verification(state));
+				const state = await get('/api/audit/status', isRefresh);
+				replace(status, published(state));
+				verification.show(state.verification);
+				const page = await get(query('/api/audit', {...values, limit: 50}), isRefresh);
 				replace(list, page.entries.length ? entryTable(page.entries) : emptyPlace('None found', page.next !== null ? 'None among those looked at; older ones may match.' : 'What has just happened is published within seconds.'));
 				replace(pager, values.cursor ? h('button', {type: 'button', onclick: () => history.back()}, 'Newer') : null,
 					page.next !== null && page.next !== undefined ? h('a', {class: 'button', href: query('#/audit', {...values, cursor: page.next})}, 'Older') : null);
@@ -171,6 +175,6 @@ export const audit = {
 			}
 		}
 		refresh(false);
-		return {refresh};
+		return {refresh, stop: verification.stop};
 	},
 };

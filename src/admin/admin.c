@@ -4,6 +4,7 @@
 #include "admin/admin.h"
 
 #include "admin/files.h"
+#include "audit/verification.h"
 #include "auth/session.h"
 #include "base/err.h"
 #include "gate/policy.h"
@@ -106,7 +107,7 @@ static int listen_on(struct admin *admin, char *why, size_t why_size)
 	return 0;
 }
 
-/* 0, FAIL_MEMORY. What has been made is admin_stop()'s to free. */
+/* 0, FAIL_MEMORY, FAIL_LIMIT. What has been made is admin_stop()'s to free. */
 static int make_parts(struct admin *admin)
 {
 	admin->sessions = calloc(1, sizeof(*admin->sessions));
@@ -115,7 +116,9 @@ static int make_parts(struct admin *admin)
 	sessions_init(admin->sessions, admin->gate->env);
 	admin->listeners = listeners_new(admin);
 	admin->outcomes = outcomes_new(admin);
-	return admin->listeners && admin->outcomes ? 0 : fail(FAIL_MEMORY);
+	if (!admin->listeners || !admin->outcomes)
+		return fail(FAIL_MEMORY);
+	return admin_verification_new(admin);
 }
 
 static void free_parts(struct admin *admin)
@@ -125,6 +128,8 @@ static void free_parts(struct admin *admin)
 	free(admin->sessions);
 	listeners_free(admin->listeners);
 	outcomes_free(admin->outcomes);
+	verification_free(admin->verification);
+	admin->verification = NULL;
 	admin->sessions = NULL;
 	admin->listeners = NULL;
 	admin->outcomes = NULL;

@@ -27,6 +27,7 @@ enum { ADMIN_TOKEN_TEXT = 64 };
 struct sessions;
 struct listeners;
 struct outcomes;
+struct verification;
 
 struct admin {
 	struct service service;
@@ -37,8 +38,9 @@ struct admin {
 	char url[80];		   /* with its scheme */
 	char near_url[80];	   /* the same for programs of this machine, as gate.json has it */
 	struct sessions *sessions; /* of people at the console */
-	struct listeners *listeners; /* to /api/events */
-	struct outcomes *outcomes;   /* for /api/outcomes */
+	struct listeners *listeners;	   /* to /api/events */
+	struct outcomes *outcomes;	   /* for /api/outcomes */
+	struct verification *verification; /* of the audit log */
 };
 
 /*
@@ -71,6 +73,9 @@ void listeners_free(struct listeners *listeners);
 /* api_outcomes.c: keeps count of how requests end. NULL without memory. */
 struct outcomes *outcomes_new(struct admin *admin);
 void outcomes_free(struct outcomes *outcomes);
+
+/* api_audit_verify.c: what verifies the log. 0; FAIL_MEMORY, FAIL_LIMIT. */
+int admin_verification_new(struct admin *admin);
 
 /* metrics.c: protected requests with that outcome since the start. */
 uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome);

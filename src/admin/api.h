@@ -130,6 +130,9 @@ void api_json_end(struct api_call *call, int status, struct buf *body);
 void api_json_end_with(struct api_call *call, int status, struct str headers, struct buf *body);
 void api_problem(struct api_call *call, enum problem problem, const char *detail);
 
+/* api_audit_verify.c: how the log's verification stands, as an object. */
+void api_verification_write(struct api_call *call, struct json_writer *json);
+
 /* Members of call->body. A text that is not there is empty. */
 struct str api_text(const struct api_call *call, const char *name);
 
@@ -176,6 +179,7 @@ void api_remove_key(struct api_call *call);
 
 void api_audit(struct api_call *call);
 void api_audit_status(struct api_call *call);
+void api_audit_verify(struct api_call *call);
 void api_audit_rotate(struct api_call *call);
 void api_audit_erase(struct api_call *call);
 void api_list_secrets(struct api_call *call);

@@ -300,15 +300,12 @@ void api_audit_status(struct api_call *call)
 
 	read_observers(settings, &observers);
 	r = audit_head_read(settings->data.at, observers.keys, observers.count, &head);
-	if (r < 0) {
-		api_problem(call, PROBLEM_STORE_UNAVAILABLE,
-			    "The audit log's checkpoint cannot be read.");
-		return;
-	}
 	api_json_begin(&json, &body);
 	json_open_object(&json);
 	json_name(&json, "origin");
 	json_text(&json, r == 0 ? head.origin : NULL);
+	json_name(&json, "readable"); /* one that is not hides nothing else */
+	json_boolean(&json, r >= 0);
 	json_name(&json, "size");
 	json_integer(&json, r == 0 ? (int64_t)head.size : 0);
 	write_head(&json, r == 0 ? &head : NULL);
@@ -318,6 +315,8 @@ void api_audit_status(struct api_call *call)
 		json_string(&json, settings->audit.anchors.texts[i]);
 	json_close_array(&json);
 	write_observers(&json, &observers, r == 0 ? &head : NULL);
+	json_name(&json, "verification");
+	api_verification_write(call, &json);
 	json_close_object(&json);
 	api_json_end(call, 200, &body);
 }

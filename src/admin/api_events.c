@@ -12,6 +12,7 @@
 #include "admin/api.h"
 
 #include "admin/api_session.h"
+#include "audit/verification.h"
 #include "base/err.h"
 #include "gate/caller.h"
 
@@ -35,6 +36,7 @@ struct listeners {
 	unsigned count;
 	int64_t beat_ms;	/* monotonic: of the last line that was written */
 	struct store_stats was; /* at the last look */
+	uint64_t verifications; /* beginnings and ends, at the last look */
 };
 
 /* -- one listener ------------------------------------------------------------------ */
@@ -103,10 +105,24 @@ static bool has_asked(const struct store_stats *was, const struct store_stats *i
 	return was->open[STATE_AWAITING_APPROVAL] != is->open[STATE_AWAITING_APPROVAL];
 }
 
+/* The log's verification has begun, or ended. */
+static bool has_verified(struct listeners *listeners)
+{
+	struct verification_look look;
+	bool has;
+
+	verification_look(listeners->admin->verification, &look);
+	has = look.changes != listeners->verifications;
+	listeners->verifications = look.changes;
+	return has;
+}
+
 static void ring(struct listeners *listeners)
 {
 	struct store_stats is;
 
+	if (has_verified(listeners))
+		tell_all(listeners, STR("data: {\"kind\":\"audit\",\"id\":null}\n\n"));
 	store_stats_read(listeners->admin->gate->store, &is);
 	if (has_asked(&listeners->was, &is))
 		tell_all(listeners, STR("data: {\"kind\":\"approval\",\"id\":null}\n\n"));

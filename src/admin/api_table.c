@@ -195,6 +195,13 @@ static const struct api_endpoint endpoints[] = {
 	},
 	{
 		.method = "POST",
+		.path = "/api/audit/verify",
+		.power = POWER_AUDIT,
+		.handler = api_audit_verify,
+		.summary = "begin to verify the whole audit log, beside what the gate does",
+	},
+	{
+		.method = "POST",
 		.path = "/api/audit/rotate",
 		.power = POWER_ADMINISTER,
 		.body = API_BODY_OBJECT,

@@ -41,6 +41,7 @@
 #include "audit/note.h"
 #include "base/hash.h"
 #include "base/str.h"
+#include "json/json.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,6 +102,15 @@ struct verify_report {
 
 /* "ok-unsealed", … */
 const char *verify_result_text(enum verify_result result);
+
+/* Is it ok, or ok-unsealed? */
+static inline bool verify_result_is_good(enum verify_result result)
+{
+	return result == VERIFY_OK || result == VERIFY_OK_UNSEALED;
+}
+
+/* Write all of it as members of the object that is open. */
+void verify_report_write(const struct verify_report *report, struct json_writer *json);
 
 /*
  * Verify. Reads one file at a time, at most TILE_BUNDLE_MAX bytes of it.

@@ -2,7 +2,8 @@
  * What each operation is, by its entries alone; and what the store says it is.
  *
  * Entries are replayed in their order: the last one that moved an operation says its state and the
- * number of its sending, the last one with an answer says that. All are kept in memory, some
+ * number of its sending, the last one with an answer says that, and the last one with a reference
+ * what the service calls the effect. All are kept in memory, some
  * hundred bytes each, in a table by id; what the store has is looked up in it, row by row, and what
  * is left over must have ended: then its time was over and it has been forgotten.
  *
@@ -12,14 +13,21 @@
 #include "cli/audit_state.h"
 
 #include "base/err.h"
+#include "base/terminal.h"
 #include "cli/audit_read.h"
 #include "cli/command.h"
 #include "store/look.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { TOLD_ROOM_FIRST = 1024, TOLD_ROOM_MAX = 1 << 26 };
+
+struct told_text {
+	char *at; /* NULL: none was told */
+	size_t len;
+};
 
 struct told {
 	struct operation_id id;
@@ -30,6 +38,7 @@ struct told {
 	struct hash fingerprint;
 	int status;
 	struct hash digest;
+	struct told_text reference, resource;
 };
 
 struct comparison {
@@ -72,6 +81,15 @@ static int make_room(struct comparison *all)
 	all->table = table;
 	all->room = room;
 	return 0;
+}
+
+static void free_table(struct comparison *all)
+{
+	for (size_t i = 0; i < all->room; i++) {
+		free(all->table[i].reference.at);
+		free(all->table[i].resource.at);
+	}
+	free(all->table);
 }
 
 /* -- from the log ------------------------------------------------------------------ */
@@ -119,10 +137,28 @@ static bool read_hex(struct str text, struct hash *out_hash)
 	return true;
 }
 
-static void take_in(struct told *told, const struct json_value *value)
+/* One that is not told leaves the one before as it is, as in the store. 0, FAIL_MEMORY. */
+static int take_text(struct told_text *told, const struct json_value *value, const char *name)
+{
+	struct str text = audit_member(value, name);
+	char *copy;
+
+	if (!text.len)
+		return 0;
+	copy = malloc(text.len);
+	if (!copy)
+		return fail(FAIL_MEMORY);
+	memcpy(copy, text.at, text.len);
+	free(told->at);
+	*told = (struct told_text){copy, text.len};
+	return 0;
+}
+
+static int take_in(struct told *told, const struct json_value *value)
 {
 	struct str digest = audit_member(value, "digest");
 	int64_t status = number_of(value, "status");
+	int r;
 
 	(void)read_hex(audit_member(value, "fingerprint"), &told->fingerprint);
 	hash_whose(audit_member(value, "account"), audit_member(value, "token"), &told->whose);
@@ -132,6 +168,8 @@ static void take_in(struct told *told, const struct json_value *value)
 	}
 	if (status && read_hex(digest, &told->digest))
 		told->status = (int)status;
+	r = take_text(&told->reference, value, "reference");
+	return r == 0 ? take_text(&told->resource, value, "resource") : r;
 }
 
 static int replay(void *state, const struct audit_record *record)
@@ -152,82 +190,159 @@ static int replay(void *state, const struct audit_record *record)
 		told->id = id;
 		all->count++;
 	}
-	take_in(told, record->value);
-	return 0;
+	return take_in(told, record->value);
 }
 
 /* -- against the store ------------------------------------------------------------- */
 
-static void say(struct comparison *all, const struct operation_id *id, const char *what,
-		const char *in_log, const char *in_store)
+enum { NUMBER_TEXT = 24, SAID_MAX = 64 * 1024 };
+
+/* What an operation differs in, and what either side has there. */
+struct difference {
+	const char *what;
+	struct str in_log, in_store;
+	char log_number[NUMBER_TEXT], store_number[NUMBER_TEXT];
+};
+
+static void write_json(const char *id, const struct difference *difference, struct buf *out)
+{
+	struct json_writer json;
+
+	json_writer_init(&json, out);
+	json_open_object(&json);
+	json_name(&json, "operation");
+	json_text(&json, id);
+	json_name(&json, "differs");
+	json_text(&json, difference->what);
+	json_name(&json, "log");
+	json_string(&json, difference->in_log);
+	json_name(&json, "store");
+	json_string(&json, difference->in_store);
+	json_close_object(&json);
+}
+
+/* References are a service's texts: a terminal does not obey them. */
+static void say(struct comparison *all, const struct operation_id *id,
+		const struct difference *difference)
 {
 	char text[OPERATION_ID_TEXT + 1];
+	struct buf out, line;
 
+	buf_init(&out, SAID_MAX);
+	buf_init(&line, SAID_MAX);
 	operation_id_write(id, text);
-	if (all->is_json)
-		printf("{\"operation\":\"%s\",\"differs\":\"%s\",\"log\":\"%s\",\"store\":\"%s\"}"
-		       "\n",
-		       text, what, in_log, in_store);
-	else
-		printf("%s  %s: the log says %s, the store %s\n", text, what, in_log, in_store);
+	if (all->is_json) {
+		write_json(text, difference, &line);
+		terminal_append_json(&out, buf_str(&line));
+	} else {
+		buf_printf(&out, "%s  %s: the log says ", text, difference->what);
+		terminal_append(&out, difference->in_log);
+		buf_append_str(&out, STR(", the store "));
+		terminal_append(&out, difference->in_store);
+	}
+	buf_append_byte(&out, '\n');
+	(void)fwrite(out.at, 1, out.len, stdout);
+	buf_fini(&line);
+	buf_fini(&out);
 }
 
-static const char *state_text(enum operation_state state)
+static bool differs(struct difference *out, const char *what, struct str in_log,
+		    struct str in_store)
 {
-	return state ? operation_state_name(state) : "nothing";
+	out->what = what;
+	out->in_log = in_log.len ? in_log : STR("nothing");
+	out->in_store = in_store.len ? in_store : STR("nothing");
+	return true;
 }
 
-/* NULL, or what they differ in; with what either says. */
-static const char *compare(const struct told *told, const struct store_operation *operation,
-			   char in_log[24], char in_store[24])
+static bool differ_numbers(struct difference *out, const char *what, int64_t in_log,
+			   int64_t in_store)
+{
+	if (in_log == in_store)
+		return false;
+	snprintf(out->log_number, NUMBER_TEXT, "%" PRId64, in_log);
+	snprintf(out->store_number, NUMBER_TEXT, "%" PRId64, in_store);
+	return differs(out, what, str_from(out->log_number), str_from(out->store_number));
+}
+
+static bool differ_hashes(struct difference *out, const char *what, const struct hash *in_log,
+			  const struct hash *in_store)
+{
+	return !hash_equal(in_log, in_store) && differs(out, what, STR("one"), STR("another"));
+}
+
+static bool differ_texts(struct difference *out, const char *what, const struct told_text *in_log,
+			 struct str in_store)
+{
+	struct str text = str_of(in_log->at ? in_log->at : "", in_log->len);
+
+	return !str_equal(text, in_store) && differs(out, what, text, in_store);
+}
+
+static struct str state_text(enum operation_state state)
+{
+	return state ? str_from(operation_state_name(state)) : STR("");
+}
+
+static bool differ_answers(struct difference *out, const struct told *told,
+			   const struct store_answer *answer)
+{
+	if (!answer->status)
+		return false;
+	if (told->status == answer->status)
+		return differ_hashes(out, "answer", &told->digest, &answer->digest);
+	return differ_numbers(out, "status", told->status, answer->status);
+}
+
+/* What the service calls the effect; what nobody can read any more may have said it. */
+static bool differ_effects(struct difference *out, const struct comparison *all,
+			   const struct told *told, const struct store_operation *operation)
+{
+	bool may_be_unread = all->has_unreadable;
+
+	if (!(may_be_unread && !told->reference.len) &&
+	    differ_texts(out, "reference", &told->reference, operation->reference))
+		return true;
+	return !(may_be_unread && !told->resource.len) &&
+	       differ_texts(out, "resource", &told->resource, operation->resource);
+}
+
+static bool compare(const struct comparison *all, const struct told *told,
+		    const struct store_operation *operation, struct difference *out)
 {
 	struct hash whose;
 
 	hash_whose(operation->account, operation->token, &whose);
-	snprintf(in_log, 24, "%s", state_text(told->state));
-	snprintf(in_store, 24, "%s", state_text(operation->state));
 	if (told->state != operation->state)
-		return "state";
-	snprintf(in_log, 24, "%u", (unsigned)told->epoch);
-	snprintf(in_store, 24, "%u", (unsigned)operation->epoch);
-	if (told->epoch != operation->epoch)
-		return "epoch";
-	snprintf(in_log, 24, "one");
-	snprintf(in_store, 24, "another");
-	if (!hash_equal(&told->whose, &whose))
-		return "account or token";
-	if (!hash_equal(&told->fingerprint, &operation->fingerprint))
-		return "fingerprint";
-	if (operation->answer.status && told->status == operation->answer.status &&
-	    !hash_equal(&told->digest, &operation->answer.digest))
-		return "answer";
-	snprintf(in_log, 24, "%d", told->status);
-	snprintf(in_store, 24, "%d", operation->answer.status);
-	return operation->answer.status && told->status != operation->answer.status ? "status"
-										    : NULL;
+		return differs(out, "state", state_text(told->state), state_text(operation->state));
+	return differ_numbers(out, "epoch", told->epoch, operation->epoch) ||
+	       differ_hashes(out, "account or token", &told->whose, &whose) ||
+	       differ_hashes(out, "fingerprint", &told->fingerprint, &operation->fingerprint) ||
+	       differ_answers(out, told, &operation->answer) ||
+	       differ_effects(out, all, told, operation);
 }
 
 static int meet(void *state, const struct store_operation *operation)
 {
 	struct comparison *all = state;
 	struct told *told = all->room ? place_of(all->table, all->room, &operation->id) : NULL;
-	char in_log[24] = "nothing", in_store[24];
-	const char *what = "state";
+	bool is_told = told && told->is_there;
+	struct difference difference;
+	bool is_different;
 
 	all->counts->operations++;
-	if (!told || !told->is_there) {
-		if (all->has_unreadable) {
-			all->counts->untold++;
-			return 0;
-		}
-		snprintf(in_store, sizeof(in_store), "%s", state_text(operation->state));
-	} else {
+	if (is_told)
 		told->is_met = true;
-		what = compare(told, operation, in_log, in_store);
+	if (all->has_unreadable && !(is_told && told->state)) {
+		all->counts->untold++;
+		return 0;
 	}
-	if (what) {
+	is_different =
+		is_told ? compare(all, told, operation, &difference)
+			: differs(&difference, "state", STR(""), state_text(operation->state));
+	if (is_different) {
 		all->counts->different++;
-		say(all, &operation->id, what, in_log, in_store);
+		say(all, &operation->id, &difference);
 	}
 	return 0;
 }
@@ -235,17 +350,20 @@ static int meet(void *state, const struct store_operation *operation)
 /* Only what has ended is ever forgotten. */
 static void meet_rest(struct comparison *all)
 {
+	struct difference difference;
+
 	for (size_t i = 0; i < all->room; i++) {
 		const struct told *told = &all->table[i];
 
 		if (!told->is_there || told->is_met)
 			continue;
-		if (operation_is_terminal(told->state)) {
+		if (operation_is_terminal(told->state) || (all->has_unreadable && !told->state)) {
 			all->counts->forgotten++;
 			continue;
 		}
 		all->counts->different++;
-		say(all, &told->id, "state", state_text(told->state), "nothing");
+		(void)differs(&difference, "state", state_text(told->state), STR(""));
+		say(all, &told->id, &difference);
 	}
 }
 
@@ -293,7 +411,7 @@ int audit_state_compare(const struct data_place *place, bool is_json, struct aud
 		r = compare_all(&all, place->data, vault);
 	else
 		command_message("%s", why);
-	free(all.table);
+	free_table(&all);
 	store_look_close(all.look);
 	vault_close(vault);
 	return r;

@@ -98,9 +98,10 @@ static int compare_state(const struct data_place *place, bool is_json)
 	if (audit_state_compare(place, is_json, &state) != 0)
 		return EXIT_NOT_SO;
 	if (is_json)
-		printf("{\"operations\":%" PRIu64 ",\"different\":%" PRIu64
+		printf("{\"result\":\"%s\",\"operations\":%" PRIu64 ",\"different\":%" PRIu64
 		       ",\"forgotten\":%" PRIu64 ",\"untold\":%" PRIu64 "}\n",
-		       state.operations, state.different, state.forgotten, state.untold);
+		       state.different ? "differs" : "ok", state.operations, state.different,
+		       state.forgotten, state.untold);
 	else
 		printf("state: %s\n  operations   %" PRIu64 " in the store, %" PRIu64
 		       " differ, %" PRIu64 " had ended and are forgotten, %" PRIu64
@@ -236,7 +237,9 @@ static const struct command command_verify = {
 		"protects old entries\n"
 		"from a thief of today's.\n"
 		"--state, with the data keys and no gate running, recomputes operations from the\n"
-		"entries and names each that the store has otherwise.\n"
+		"entries and names each that the store has otherwise: its state, whose it is, what "
+		"was\n"
+		"answered, the service's reference.\n"
 		"\n"
 		"Exit status: 0 ok, ok-unsealed; 1 tampered, truncated, forked, rolled-back,\n"
 		"bad-signature; 2 missing-anchor, key-mismatch, not-witnessed.\n",

@@ -1,13 +1,19 @@
 /*
  * counterfoil audit rotate, audit erase: the keys of the audit log change.
  *
- * The gate that runs does both, in the order that a crash cannot harm; here it is only asked.
+ * The gate that runs does both, in the order that a crash cannot harm; here it is only asked. Where
+ * none runs, rotate opens the store in its place.
  */
 #include "cli/admin_call.h"
+#include "cli/audit_rotate.h"
 #include "cli/command.h"
+#include "store/look.h"
 #include "json/json.h"
 
-enum { ROTATE_WHY };
+#include <inttypes.h>
+
+/* The options of where the gate is, ADMIN_OPTIONS, come after. */
+enum { ROTATE_WHY, ROTATE_DATA, ROTATE_CONFIG, ROTATE_ADMIN, ROTATE_KEY_FILE };
 enum { ERASE_EPOCH, ERASE_PRUNE, ERASE_WHY };
 enum { EPOCH_BODY_MAX = 16 * 1024, EPOCHS_MAX = 4096 };
 
@@ -54,7 +60,24 @@ static void write_why(struct json_writer *json, const char *why)
 	json_text(json, why);
 }
 
-static int run_rotate(const struct command_call *call)
+static int rotate_here(const struct command_call *call, const struct data_place *place)
+{
+	uint32_t epoch;
+	bool is_erased;
+	int status = audit_rotate_here(place, call->options[ROTATE_WHY], &epoch, &is_erased);
+
+	if (status != EXIT_DONE)
+		return status;
+	if (admin_wants_json(call))
+		printf("{\"epoch\":%" PRIu32 "}\n", epoch);
+	else
+		printf("epoch %" PRIu32 " has begun; the key before it %s\n", epoch,
+		       is_erased ? "has signed its last checkpoint and is erased"
+				 : "is still there, until the next start publishes its last");
+	return status;
+}
+
+static int rotate_there(const struct command_call *call)
 {
 	struct json_writer json;
 	struct buf body;
@@ -65,6 +88,20 @@ static int run_rotate(const struct command_call *call)
 	write_why(&json, call->options[ROTATE_WHY]);
 	json_close_object(&json);
 	return admin_call_take_body(call, STR("/api/audit/rotate"), &body, print_begun);
+}
+
+static int run_rotate(const struct command_call *call)
+{
+	struct data_place place;
+	int status;
+
+	if (call->options[ROTATE_ADMIN] || call->options[ROTATE_KEY_FILE])
+		return rotate_there(call);
+	status = data_place_find(call->options[ROTATE_CONFIG], call->options[ROTATE_DATA], &place);
+	if (status == EXIT_DONE)
+		status = store_rests(place.data) ? rotate_here(call, &place) : rotate_there(call);
+	data_place_fini(&place);
+	return status;
 }
 
 static int run_erase(const struct command_call *call)
@@ -96,7 +133,10 @@ const struct command command_audit_rotate = {
 	.text = "The running gate vouches for the new key with the old one, seals the epoch, "
 		"signs\n"
 		"a last checkpoint and erases the old key: who steals today's cannot rewrite what\n"
-		"came before. The first verifier key checks all epochs.\n",
+		"came before. The first verifier key checks all epochs. Where no gate runs it is "
+		"done\n"
+		"on the data directory itself; --config says then where the master key is, and to\n"
+		"which anchors the last checkpoint goes.\n",
 	.options = rotate_options,
 	.option_count = sizeof(rotate_options) / sizeof(rotate_options[0]),
 	.run = run_rotate,

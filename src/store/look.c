@@ -37,6 +37,17 @@ static int take_lock(struct store_look *look, const char *directory, char *why, 
 	return FAIL_STORE;
 }
 
+bool store_rests(const char *directory)
+{
+	struct store_look look;
+	char why[LOOK_PATH_MAX];
+	bool rests = take_lock(&look, directory, why, sizeof(why)) == 0;
+
+	if (look.lock_fd >= 0)
+		close(look.lock_fd);
+	return rests;
+}
+
 int store_look_open(const char *directory, struct store_look **out_look, char *why, size_t why_size)
 {
 	struct store_look *look = calloc(1, sizeof(*look));
@@ -94,6 +105,8 @@ static void read_row(sqlite3_stmt *row, struct store_operation *operation)
 	column_hash(row, 4, &operation->fingerprint);
 	if (operation->answer.status)
 		column_hash(row, 8, &operation->answer.digest);
+	operation->reference = text_of(row, 9);
+	operation->resource = text_of(row, 10);
 }
 
 /* 0; what `visit` returned; FAIL_STORE. */
@@ -139,7 +152,8 @@ int store_look_operations(struct store_look *look,
 
 	return visit_rows(look,
 			  "SELECT o.op, o.random, o.account, o.token, o.fingerprint, o.state,"
-			  " o.epoch, coalesce(a.status, 0), a.digest FROM operation o"
+			  " o.epoch, coalesce(a.status, 0), a.digest, o.reference, o.resource"
+			  " FROM operation o"
 			  " LEFT JOIN answer a ON a.op = o.op ORDER BY o.op",
 			  0, visit_operation, &each);
 }

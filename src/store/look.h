@@ -8,7 +8,12 @@
 
 #include "store/record.h"
 
+#include <stdbool.h>
+
 struct store_look;
+
+/* Is there a store in that data directory, and no gate that has it now? */
+bool store_rests(const char *directory);
 
 /* Open the store in a data directory. 0; FAIL_STORE, FAIL_MEMORY and `why`. */
 int store_look_open(const char *directory, struct store_look **out_look, char *why,
@@ -16,9 +21,9 @@ int store_look_open(const char *directory, struct store_look **out_look, char *w
 void store_look_close(struct store_look *look); /* safe on NULL */
 
 /*
- * Every operation, oldest first: id, account, token, fingerprint, state, epoch, and of its answer
- * status and digest (status 0: it has none). Strings last until `visit` returns; it returns 0 to go
- * on, and anything else is returned. 0, FAIL_STORE.
+ * Every operation, oldest first: id, account, token, fingerprint, state, epoch, reference,
+ * resource, and of its answer status and digest (status 0: it has none). Strings last until `visit`
+ * returns; it returns 0 to go on, and anything else is returned. 0, FAIL_STORE.
  */
 int store_look_operations(struct store_look *look,
 			  int (*visit)(void *state, const struct store_operation *operation),

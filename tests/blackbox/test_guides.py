@@ -6,7 +6,7 @@ import pytest
 from harness.gate import BINARY, ROOT, command
 from harness.walk import blocks, walk
 
-GUIDES = {'tickets': 7, 'payments': 14, 'deployments': 12, 'recovery': 18, 'audit': 4, 'callers': 8,
+GUIDES = {'tickets': 7, 'payments': 14, 'deployments': 12, 'recovery': 18, 'audit': 5, 'callers': 8,
           'credentials': 5, 'approvals': 6}
 
 
@@ -34,6 +34,7 @@ def test_the_walk_through(start_gate, sandbox, tmp_path, name):
 
     def localised(text):
         return text.replace('127.0.0.1:8080', f'127.0.0.1:{gate.port}') \
+            .replace('127.0.0.1:8081', f'127.0.0.1:{gate.admin_port}') \
             .replace('127.0.0.1:9000', f'127.0.0.1:{sandbox.port}')
     assert walk(guide(name), localised, folder) >= GUIDES[name]
 

@@ -1,0 +1,153 @@
+"""`audit rotate` where no gate runs: the epoch ends on the store itself, as a gate would end it."""
+import json
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from harness.gate import BINARY, command, config
+from harness.rules import eventually
+from test_audit import SOON, close, events, shown, verify, vkey
+from test_audit_epochs import is_there, report
+from test_crash import Crowd
+
+
+def rotate(gate, *options):
+    return command('audit', 'rotate', '--data', gate.data, *options)
+
+
+@pytest.fixture
+def gate(start_gate, upstream):
+    return start_gate(None, config(upstream, audit=SOON))
+
+
+def test_on_a_store_that_rests(gate, path, token):
+    # Shows that the epoch ends with certificate, seal and checkpoint, that its key is gone, that the first
+    # verifier key checks it, and that the next gate goes on in the new one.
+    first_key = vkey(gate)
+    gate.post(path, token)
+    close(gate)
+    done = rotate(gate, '--why', 'before the move')
+    assert done.returncode == 0 and done.stderr == '', done
+    assert done.stdout == 'epoch 1 has begun; the key before it has signed its last checkpoint and is erased\n'
+    assert not is_there(gate, 'audit.key') and is_there(gate, 'audit.1.key') and is_there(gate, 'audit-data.key')
+    assert verify(gate, key=first_key) == ('ok', 0)
+    assert (report(gate)['epochs'], report(gate)['seals'], report(gate)['unsealed']) == (1, 1, 0)
+    ended = shown(gate)[2]
+    assert (ended['events'], ended['reason'], ended['by']) == (['epoch_ended'], 'before the move', 'operator')
+    gate.restart()
+    assert gate.post(path, token).outcome == 'replayed'
+    assert gate.post(path + '-2', token + '-2').outcome == 'created'
+    close(gate)
+    assert verify(gate, key=first_key) == ('ok', 0)
+    assert events(gate, '--token', token + '-2') == ['attempted+sent', 'completed']
+
+
+def test_again_and_for_a_program(gate, path, token):
+    # Shows that epochs end one after the other, empty ones too, and that --json says which has begun.
+    gate.post(path, token)
+    close(gate)
+    for epoch in range(1, 4):
+        assert json.loads(rotate(gate, '--json').stdout) == {'epoch': epoch}
+    assert verify(gate) == ('ok', 0)
+    assert report(gate)['seals'] == 3
+
+
+def test_a_gate_that_runs_is_asked(gate, path, token):
+    # Shows that the store is not taken from a gate that runs: it rotates itself, and goes on.
+    gate.post(path, token)
+    done = rotate(gate)
+    assert done.returncode == 0 and 'signs its last checkpoint' in done.stdout, done
+    assert gate.post(path + '-2', token + '-2').outcome == 'created'
+    close(gate)
+    assert verify(gate) == ('ok', 0)
+    assert report(gate)['seals'] == 1
+
+
+def test_after_a_kill(gate, upstream, number):
+    # Shows that a gate that was killed in the middle of work leaves a store that can be rotated: what was
+    # running is unknown then, as after a start.
+    crowd = Crowd(gate, f'here-{number}')
+    eventually(lambda: crowd.count > 20, what='work')
+    gate.kill9()
+    crowd.join()
+    assert (gate.data / 'gate.json').exists()
+    done = rotate(gate)
+    assert done.returncode == 0, done
+    assert verify(gate) == ('ok', 0)
+    gate.restart()
+    close(gate)
+    assert verify(gate) == ('ok', 0)
+    told = [entry for entry in shown(gate) if entry.get('to')]
+    last = {entry['operation']: entry['to'] for entry in told}
+    assert set(last.values()) <= {'completed', 'unknown'}
+
+
+def test_killed_while_it_rotates(gate, path, token):
+    # Shows that whenever the command dies, the log goes on in one epoch or the next and has no gap.
+    gate.post(path, token)
+    close(gate)
+    for round in range(12):
+        child = subprocess.Popen([BINARY, 'audit', 'rotate', '--data', gate.data], stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(0.004 * round)
+        child.kill()
+        child.wait(10)
+        if round % 3 == 2:
+            gate.restart()
+            close(gate)
+            assert verify(gate) == ('ok', 0)
+    assert rotate(gate).returncode == 0
+    assert verify(gate) == ('ok', 0)
+    assert report(gate)['seals'] >= 1
+    seeds = [p.name for p in (gate.data / 'keys').glob('audit.*') if p.name.endswith('.key')]
+    assert len(seeds) == 1
+
+
+def test_by_its_configuration(start_gate, upstream, path, token, tmp_path):
+    # Shows that --config says where master key and anchors are: the last checkpoint is copied there; and
+    # that a store whose master key is elsewhere says so without it.
+    anchor, key = tmp_path / 'elsewhere', tmp_path / 'master'
+    anchor.mkdir()
+    key.write_text('37' * 32 + '\n')
+    key.chmod(0o600)
+    gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor]}, master_key={'file': key}))
+    gate.post(path, token)
+    close(gate)
+    size = int((anchor / 'checkpoint').read_text().split('\n')[1])
+    refused = rotate(gate)
+    assert refused.returncode != 0 and '--config' in refused.stderr, refused
+    done = rotate(gate, '--config', gate.config_file)
+    assert done.returncode == 0, done
+    assert int((anchor / 'checkpoint').read_text().split('\n')[1]) == size + 3
+    assert verify(gate, '--since', anchor / 'checkpoint') == ('ok', 0)
+    gate.write_config(config(upstream, data=gate.data, master_key={'file': key}))
+    assert command('audit', 'rotate', '--config', gate.config_file).returncode == 0
+    assert report(gate)['seals'] == 2
+
+
+def test_what_would_keep_a_gate_from_starting(start_gate, upstream, path, token, tmp_path):
+    # Shows that an older copy of a data directory is refused, and not changed.
+    anchor = tmp_path / 'elsewhere'
+    anchor.mkdir()
+    gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor]}))
+    gate.post(path, token)
+    close(gate)
+    shutil.copytree(gate.data, tmp_path / 'backup')
+    gate.restart()
+    gate.post(path + '-2', token + '-2')
+    close(gate)
+    shutil.rmtree(gate.data)
+    shutil.copytree(tmp_path / 'backup', gate.data)
+    done = rotate(gate, '--config', gate.config_file)
+    assert done.returncode == 1 and 'rolled back' in done.stderr, done
+    assert is_there(gate, 'audit.key') and not is_there(gate, 'audit.1.key')
+    assert report(gate)['seals'] == 0
+
+
+def test_without_any_store(tmp_path):
+    # Shows that a directory that is no gate's is refused, and nothing is made there.
+    done = command('audit', 'rotate', '--data', tmp_path)
+    assert done.returncode == 1 and 'no gate runs' in done.stderr, done
+    assert list(tmp_path.iterdir()) == []
