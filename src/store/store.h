@@ -186,8 +186,8 @@ struct store_command {
 	 * begins to count anew, but for a sending of the reconciler's (settle: attempt.by). in:
 	 * settle, move: `opens` is whose budget a success opens (all zero: none), with the amount
 	 * that its claim recorded. The first that opens one wins. out: settle, move, release,
-	 * claim: some operation has become due, now or later: the dispatcher, or the reconciler,
-	 * looks again.
+	 * claim: some operation has become due, now or later, or a question was withdrawn: the
+	 * dispatcher, the reconciler, or whoever tells of it looks again.
 	 */
 	int64_t next_ms;
 	struct hash opens;
