@@ -177,7 +177,8 @@ void api_refuse_caller(struct api_call *call, struct str why, const char *detail
 {
 	struct problem_facts facts = {.detail = detail};
 
-	facts.problem = caller_failed(call->admin->gate, call->exchange->peer, why, &facts.after_s);
+	facts.problem = caller_failed(call->admin->gate, DOOR_ADMIN, call->exchange->peer, why,
+				      &facts.after_s);
 	problem_answer(call->exchange, &facts, STR(ADMIN_GUARDS), NULL);
 }
 

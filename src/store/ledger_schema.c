@@ -257,6 +257,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " WHERE stand = 1 AND asked_ms > ?1 ORDER BY asked_ms LIMIT 1",
 	[SQL_APPROVAL_NEXT] = "SELECT expires_ms FROM approval INDEXED BY approval_expiry"
 			      " WHERE stand = 1 ORDER BY expires_ms LIMIT 1",
+	[SQL_APPROVAL_OLDEST] = "SELECT asked_ms FROM approval INDEXED BY approval_asked"
+				" WHERE stand = 1 ORDER BY asked_ms LIMIT 1",
 	[SQL_APPROVAL_ALIKE] = "SELECT o.op, o.random FROM approval a INDEXED BY approval_alike"
 			       " CROSS JOIN operation o ON o.op = a.op WHERE a.alike = ?1"
 			       " AND a.stand = 1 AND a.op <> ?2 ORDER BY a.op LIMIT ?3",
@@ -280,6 +282,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		" WHERE n.due_ms > 0 AND n.due_ms <= ?1 ORDER BY n.due_ms, n.op, n.n LIMIT ?2",
 	[SQL_NOTICE_NEXT] = "SELECT due_ms FROM notice INDEXED BY notice_due"
 			    " WHERE due_ms > 0 AND due_ms > ?1 ORDER BY due_ms LIMIT 1",
+	[SQL_NOTICE_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM notice INDEXED BY notice_due"
+			     " WHERE due_ms > 0 LIMIT ?1)",
 	[SQL_NOTICE_DONE] =
 		"UPDATE notice SET due_ms = ?3, tries = tries + 1 WHERE op = ?1 AND n = ?2",
 	[SQL_NOTICE_DELETE] = "DELETE FROM notice WHERE op = ?1",

@@ -56,6 +56,7 @@ enum {
 	STORE_WAITERS_LISTED = 20,
 	STORE_SHOWN_MAX = 1024 * 1024,	  /* bytes of `shown` that end a page of questions */
 	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
+	STORE_NOTICES_COUNTED = 10000,	  /* of all that wait; what is more is not counted */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
@@ -230,11 +231,13 @@ struct store_command {
 	 * attempt_number, by the dispatcher that has just taken it and sent nothing. STORE_LOST.
 	 *
 	 * lapse: `limit` (to STORE_ERRANDS_MAX). out: `cancelled`; has_more; due_ms: when the next
-	 * one lapses (0: none waits). A question that was asked in the future lapses at once: the
+	 * one lapses (0: none waits); oldest_ms: when the oldest of those that wait was asked
+	 * (0: none). A question that was asked in the future lapses at once: the
 	 * clock has been set back, and it would be open for longer than was said.
 	 */
 	struct store_approval approval;
 	struct store_consent consent;
+	int64_t oldest_ms;
 	/* out: approvals, list: one for each of `found`; of a list without `shown` */
 	struct store_approval *approvals;
 	/* approvals: filter_account, filter_state (STATE_AWAITING_APPROVAL: those that wait alone),
@@ -254,11 +257,12 @@ struct store_command {
 	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
 	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
 	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
-	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * (0: none); notices_waiting: how many there are still to tell, STORE_NOTICES_COUNTED at
+	 * most. noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
 	 * not there is done (0).
 	 */
 	struct store_notice *notices;
-	size_t notice_count;
+	size_t notice_count, notices_waiting;
 	struct store_notice notice;
 
 	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
@@ -347,7 +351,13 @@ struct store_stats {
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
 	uint64_t commit_us_sum;
-	uint64_t open[STATE_COUNT]; /* operations by open state, now */
+	uint64_t open[STATE_COUNT];	     /* operations by open state, now */
+	uint64_t questions[APPROVAL_STANDS]; /* to people, by how they ended */
+
+	/* The audit log, now. */
+	uint64_t log_entries;	/* since it began */
+	uint64_t log_published; /* of them, by signed checkpoints */
+	bool log_is_stopped; /* nothing is published: its files fail, or are not what was signed */
 };
 
 /* How the store keeps its audit log. */
