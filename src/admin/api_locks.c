@@ -31,7 +31,8 @@ void api_list_locks(struct api_call *call)
 		.limit = STORE_LIST_MAX,
 		.filter_account = api_scope(call),
 	};
-	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem, filter);
+	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem, filter,
+			    &call->command);
 	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
 	else

@@ -140,14 +140,14 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/locks",
 		.power = POWER_LOOK,
 		.handler = api_list_locks,
-		.summary = "locks that are held or waited for",
+		.summary = "locks that are held or waited for, a page",
 	},
 	{
 		.method = "GET",
 		.path = "/api/budgets",
 		.power = POWER_LOOK,
 		.handler = api_list_budgets,
-		.summary = "budgets that are open, newest first",
+		.summary = "budgets that are open, newest first, a page",
 	},
 	{
 		.method = "GET",

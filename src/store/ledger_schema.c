@@ -183,9 +183,11 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT l.op, l.account, o.op, o.random, o.state"
 		" FROM operation o INDEXED BY operation_open CROSS JOIN rule r ON r.op = o.op"
 		" CROSS JOIN lock l ON l.op = r.lock"
-		" WHERE o.state = ?1 AND o.state < 5 AND l.holder = o.op",
-	[SQL_LOCKS_AWAITED] = "SELECT DISTINCT w.lock, l.account FROM line w"
-			      " CROSS JOIN lock l ON l.op = w.lock WHERE l.holder = 0",
+		" WHERE o.state = ?1 AND o.state < 5 AND o.op > ?2 AND l.holder = o.op"
+		" ORDER BY o.op",
+	[SQL_LOCKS_AWAITED] = "SELECT DISTINCT w.lock, l.account, w.lock FROM line w"
+			      " CROSS JOIN lock l ON l.op = w.lock"
+			      " WHERE w.lock > ?1 AND l.holder = 0 ORDER BY w.lock",
 	[SQL_LINE_PUT] = "INSERT OR IGNORE INTO line VALUES(?1, ?2)",
 	[SQL_LINE_DELETE] = "DELETE FROM line WHERE lock = ?1 AND op = ?2",
 	[SQL_LINE_LIST] = "SELECT op FROM line WHERE lock = ?1 ORDER BY op LIMIT ?2",
@@ -198,8 +200,9 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " ORDER BY until_ms LIMIT ?2",
 	[SQL_BUDGET_LIST] =
 		"SELECT o.op, o.account, o.random, o.action, o.reference,"
-		" b.currency, b.total, b.used, b.until_ms"
-		" FROM budget b LEFT JOIN operation o ON o.op = b.opener ORDER BY b.op DESC",
+		" b.currency, b.total, b.used, b.until_ms, b.op"
+		" FROM budget b LEFT JOIN operation o ON o.op = b.opener WHERE b.op < ?1"
+		" ORDER BY b.op DESC",
 	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
 	[SQL_REQUEST_PUT] = "INSERT OR REPLACE INTO request"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",

@@ -109,9 +109,10 @@ enum store_kind {
 	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what
 			   it learned just now */
 	STORE_RELEASE,	/* take the lock away from an operation by force */
-	STORE_LOCKS,	/* locks that are held or waited for */
-	STORE_BUDGETS,	/* budgets that are open, newest first; of one account only those whose
-			   opener is still known */
+	STORE_LOCKS,	/* a page of locks that are held or waited for, in the order of their parts
+			 */
+	STORE_BUDGETS,	/* a page of budgets that are open, newest first; of one account only those
+			   whose opener is still known */
 	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
 			   and whoever retried it */
 	STORE_LIST,	/* a page, newest first */
@@ -133,6 +134,14 @@ enum store_kind {
 			 be made, logged */
 	STORE_ERASE,  /* erase the data key of an epoch that has ended. STORE_LOST: it has not;
 			 STORE_EXISTS: it is erased; STORE_ABSENT: there is no such epoch */
+};
+
+/* Where a lock is in the list of them. */
+enum store_lock_part {
+	LOCKS_RUNNING, /* its holder runs */
+	LOCKS_UNKNOWN, /* its holder is unknown */
+	LOCKS_AWAITED, /* nobody holds it, somebody waits for it */
+	LOCKS_PARTS,
 };
 
 struct store_command;
@@ -265,9 +274,13 @@ struct store_command {
 	size_t notice_count, notices_waiting;
 	struct store_notice notice;
 
-	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
+	/* locks, budgets: filter_account, before (the end of the last page), limit. Locks: in and
+	 * out: the page begins, the next page would begin, in this part. out: so many, `limit` at
+	 * most. */
+	enum store_lock_part lock_part;
+	struct store_lock *locks;
 	size_t lock_count;
-	struct store_budget *budgets; /* out, budgets: `budget_count`, `limit` at most */
+	struct store_budget *budgets;
 	size_t budget_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
 	struct operation_id *retries; /* out, find: operations that name this one as retry_of */
@@ -312,10 +325,10 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more; /* list: older ones may match. locks, budgets: there are, or may be, others.
-			  purge: more have expired */
-	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
-					    filter that matches little may hold none and go on */
+	bool has_more; /* a list of any kind: others may match. purge: more have expired */
+	struct operation_id next_before; /* has_more: `before` of the next page. A page of a filter
+					    that matches little may hold none and go on. Of locks
+					    and budgets it names a place, and no operation */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */
 	size_t attempt_count;
 	uint64_t purged, tombstones;  /* purge: records forgotten, tombstones dropped */

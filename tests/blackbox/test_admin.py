@@ -38,6 +38,14 @@ def test_metrics_name_nobody(gate, path, token, account):
         assert secret not in text
 
 
+@pytest.mark.parametrize('name', ['operations', 'approvals', 'locks', 'budgets', 'audit', 'outcomes', 'keys', 'secrets'])
+def test_each_list_begins_at_its_beginning(gate, name):
+    # Shows that a list that is asked for without a query, or with an empty one, is its first page.
+    for query in ('', '?'):
+        response = gate.operator(f'/api/{name}{query}')
+        assert response.status == 200, response
+
+
 def test_the_data_listener_has_none_of_it(gate, upstream):
     # Shows that /healthz, /readyz and /metrics on the data listener are the service's own.
     for target in ('/healthz', '/readyz', '/metrics'):
