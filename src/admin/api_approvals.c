@@ -81,21 +81,15 @@ static const char *read_parameter(void *state, struct str name, struct str value
 
 void api_list_approvals(struct api_call *call)
 {
-	struct str *account = &call->command.filter_account;
 	const char *wrong;
 
 	call->command = (struct store_command){.kind = STORE_APPROVALS, .limit = PAGE_DEFAULT};
 	wrong = query_read_all(call->exchange->request.parts.query, &call->exchange->mem,
 			       read_parameter, &call->command);
-	if (wrong) {
+	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
-	} else if (account->len && !caller_may_see(&call->caller, *account)) {
-		api_problem(call, PROBLEM_FORBIDDEN, "You see the operations of your own account.");
-	} else {
-		if (!account->len)
-			*account = api_scope(call);
+	else if (api_keep_to_scope(call))
 		api_ask(call, listed);
-	}
 }
 
 /* True: nobody was ever asked about it, and that has been answered. */
@@ -383,17 +377,12 @@ static const char *read_answer(const struct api_call *call, struct answering *an
 
 static void answer(struct api_call *call, bool is_approval)
 {
-	struct answering *answering = arena_zalloc(&call->exchange->mem, sizeof(*answering));
+	struct answering *answering = api_state_new(call, sizeof(*answering));
 	const char *wrong;
 
-	if (!answering) {
-		exchange_abort(call->exchange);
+	if (!answering || !api_operation_id(call, &answering->id))
 		return;
-	}
 	answering->is_approval = is_approval;
-	call->state = answering;
-	if (!api_operation_id(call, &answering->id))
-		return;
 	wrong = read_answer(call, answering);
 	if (wrong)
 		api_problem(call, PROBLEM_BODY_MALFORMED, wrong);

@@ -176,16 +176,6 @@ static void log_change(const struct api_call *call, const char *event,
 	log_end(&line);
 }
 
-static struct change *change_new(struct api_call *call)
-{
-	struct change *change = arena_zalloc(&call->exchange->mem, sizeof(*change));
-
-	if (!change)
-		exchange_abort(call->exchange);
-	call->state = change;
-	return change;
-}
-
 static void keep(struct api_call *call, const char *event, bool is_new, store_done done)
 {
 	struct change *change = call->state;
@@ -239,7 +229,7 @@ static void created(struct store_command *command)
 
 void api_create_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	bool is_beyond;
 	const char *wrong;
 
@@ -290,7 +280,7 @@ static bool find_key(struct api_call *call, struct change *change, int64_t *out_
 
 void api_revoke_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	struct str why = api_text(call, "why");
 	int64_t used_ms;
 
@@ -327,7 +317,7 @@ static void forgotten(struct store_command *command)
 
 void api_remove_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	int64_t used_ms;
 
 	if (!change || !find_key(call, change, &used_ms))
