@@ -85,7 +85,7 @@ _counterfoil_op() {
 		;;
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;
-	locks) _counterfoil_reply "$common --held --waiting" ;;
+	locks) _counterfoil_reply "$common --held --waiting --limit --cursor" ;;
 	resolve)
 		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference
 			--epoch"

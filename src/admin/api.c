@@ -85,6 +85,14 @@ struct api_call *api_call_of(struct store_command *command)
 	return command->owner;
 }
 
+void *api_state_new(struct api_call *call, size_t size)
+{
+	call->state = arena_zalloc(&call->exchange->mem, size);
+	if (!call->state)
+		exchange_abort(call->exchange);
+	return call->state;
+}
+
 void api_ask(struct api_call *call, store_done done)
 {
 	call->command.mem = &call->exchange->mem;
@@ -99,6 +107,19 @@ struct str api_scope(const struct api_call *call)
 		return STR("");
 	require(call->caller.account.len != 0); /* or it would see all of them */
 	return call->caller.account;
+}
+
+bool api_keep_to_scope(struct api_call *call)
+{
+	struct str *filter = &call->command.filter_account;
+
+	if (filter->len && !caller_may_see(&call->caller, *filter)) {
+		api_problem(call, PROBLEM_FORBIDDEN, "You see the operations of your own account.");
+		return false;
+	}
+	if (!filter->len)
+		*filter = api_scope(call);
+	return true;
 }
 
 bool api_operation_id(struct api_call *call, struct operation_id *out_id)
@@ -177,7 +198,8 @@ void api_refuse_caller(struct api_call *call, struct str why, const char *detail
 {
 	struct problem_facts facts = {.detail = detail};
 
-	facts.problem = caller_failed(call->admin->gate, call->exchange->peer, why, &facts.after_s);
+	facts.problem = caller_failed(call->admin->gate, DOOR_ADMIN, call->exchange->peer, why,
+				      &facts.after_s);
 	problem_answer(call->exchange, &facts, STR(ADMIN_GUARDS), NULL);
 }
 

@@ -96,6 +96,9 @@ extern const struct caller api_operator;
 
 /* -- for handlers ------------------------------------------------------------------ */
 
+/* `size` bytes of zeros, as call->state. NULL: no memory, and the exchange has ended. */
+void *api_state_new(struct api_call *call, size_t size);
+
 /* Ask the store call->command; `done` gets it with owner == call. */
 void api_ask(struct api_call *call, store_done done);
 
@@ -107,6 +110,12 @@ struct api_call *api_call_of(struct store_command *command);
  * where it sees all of them.
  */
 struct str api_scope(const struct api_call *call);
+
+/*
+ * Narrow the filter of call->command to it. False: it asks for another account, whether there is
+ * one or not, and 403 has been answered.
+ */
+bool api_keep_to_scope(struct api_call *call);
 
 /* The id in the path's first parameter. False: it is none, and 404 has been answered. */
 bool api_operation_id(struct api_call *call, struct operation_id *out_id);

@@ -358,24 +358,18 @@ static void write_item(struct json_writer *json, const struct store_command *lis
 	arena_fini(&mem);
 }
 
+const char *const approval_cursor_prefixes[APPROVAL_CURSOR_PARTS] = {"", "past-"};
+
 void approval_list_json(struct json_writer *json, const struct store_command *list,
 			const struct settings *settings)
 {
-	char cursor[OPERATION_ID_TEXT + 1];
-
 	json_open_object(json);
 	json_name(json, "approvals");
 	json_open_array(json);
 	for (size_t i = 0; i < list->found_count; i++)
 		write_item(json, list, i, settings);
 	json_close_array(json);
-	json_name(json, "next");
-	if (list->has_more) {
-		operation_id_write(&list->next_before, cursor);
-		json_string(json,
-			    arena_printf(list->mem, "%s%s", list->is_past ? "past-" : "", cursor));
-	} else {
-		json_null(json);
-	}
+	list_next_json(json, list->has_more ? &list->next_before : NULL,
+		       approval_cursor_prefixes[list->is_past]);
 	json_close_object(json);
 }

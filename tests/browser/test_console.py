@@ -1,9 +1,12 @@
 """The console in a browser: what a person sees, does and is refused. Effects are counted at the service."""
+import concurrent.futures
+import json
+
 import pytest
 
 from harness.people import new_key
 from harness.rules import eventually, said
-from harness.upstream import drop
+from harness.upstream import behaviour, drop
 
 AGENT = 'Bearer the-agent-of-these-tests'
 REFUND = {'amount': '31.50', 'currency': 'EUR', 'payment_id': 'pay_1'}
@@ -214,6 +217,38 @@ def test_budgets(page, gate, upstream):
     page.shot('budgets')
     link = page.wait(lambda: page.all(f'[aria-label="Budgets"] a[title="{id}"]')[0].get_attribute('href'), 'the link')
     assert link.endswith('#/operations/' + id)
+
+
+def rows(page, name):
+    return len(page.all(f'[aria-label="{name}"] tbody tr'))
+
+
+def test_more_budgets_and_locks(page, gate, upstream):
+    # Shows that what does not fit a page is shown on demand, stays when something new comes up, and that
+    # nothing more is offered then.
+    def paid(exchange):
+        number = json.loads(exchange.request.body)['amount']
+        exchange.answer(200, [('Content-Type', 'application/json')], b'{"id": "pay_%d"}' % number)
+    upstream.always('/v1/payments', behaviour(paid))
+    upstream.always('/v1/deployments', drop())
+
+    def write(n):
+        gate.post('/v1/payments', f'pay-{n}', account=AGENT, json={'amount': 1000 + n, 'currency': 'EUR'})
+        gate.post('/v1/deployments', f'deploy-{n}', account=AGENT, json={'service': f's-{n}'})
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(450)))
+    page.use_link()
+    page.open('locks')
+    for name in ('Budgets', 'Locks'):
+        button = f'More {name.lower()}'
+        for shown in (200, 400):
+            page.wait(lambda: rows(page, name) == shown, f'{shown} {name}')
+            page.press(button)
+        page.wait(lambda: rows(page, name) == 450, f'all {name}')
+        page.wait(lambda: button not in page.buttons(), 'the end of the list')
+    gate.post('/v1/payments', 'one-more', account=AGENT, json={'amount': 9, 'currency': 'EUR'})
+    page.wait(lambda: rows(page, 'Budgets') == 451, 'the new one')
+    assert rows(page, 'Locks') == 450
 
 
 @pytest.mark.parametrize('where', ['approvals', 'overview', 'operations', 'unknown', 'locks', 'audit'])
