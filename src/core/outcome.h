@@ -65,7 +65,8 @@ enum sending {
 
 /*
  * The event this sending is for its operation. `status` counts only when answered; one that
- * cannot be final (1xx, or outside 200–599) and one that is in both sets are lost sight of.
+ * cannot be final (1xx, or outside 200–599) and one that is in both sets are lost sight of. One of
+ * 5xx that no standard has, and that is in neither set, is unknown where 500 is.
  */
 enum operation_event outcome_of_sending(const struct status_classes *classes, enum sending sending,
 					int status);
