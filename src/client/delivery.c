@@ -282,8 +282,9 @@ static int put_out(struct delivery *delivery)
  */
 static enum meaning judge_again(enum meaning meaning, int status)
 {
-	static const int of_the_moment[] = {307, 308, 401, 403, 404, 407, 409, 410, 412,
-					    421, 423, 424, 425, 426, 428, 429, 451};
+	static const int of_the_moment[] = {307, 308, 401, 403, 404, 407, 409, 410,
+					    412, 421, 423, 424, 425, 426, 428, 429,
+					    451, 506, 507, 508, 510, 511};
 
 	if (meaning == MEANS_NOT_YET || meaning == MEANS_UNRECORDED)
 		return MEANS_UNCERTAIN;

@@ -7,7 +7,8 @@
  *
  * What is neither declared nor by default in a class is read by what its standard says of it. A
  * status of 5xx that no standard has is read as 500 (RFC 9110 § 15): 520 to 530 and 599 are what
- * proxies say when they lost sight of the service themselves.
+ * proxies say when they lost sight of the service themselves. 307 and 308 ask for the same request
+ * at another place: whoever did it would have it done twice by every client that follows.
  */
 #include "core/outcome.h"
 
@@ -30,7 +31,12 @@ enum operation_event outcome_of_sending(const struct status_classes *classes, en
 		return EVENT_NOT_SENT;
 	if (status_class_has(classes->unknown, as_known(status)))
 		return EVENT_LOST_SIGHT;
-	return status < 400 ? EVENT_SUCCEEDED : EVENT_REFUSED;
+	return status < 400 && !outcome_is_elsewhere(status) ? EVENT_SUCCEEDED : EVENT_REFUSED;
+}
+
+bool outcome_is_elsewhere(int status)
+{
+	return status == 307 || status == 308;
 }
 
 /*

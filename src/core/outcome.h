@@ -71,6 +71,12 @@ enum sending {
 enum operation_event outcome_of_sending(const struct status_classes *classes, enum sending sending,
 					int status);
 
+/*
+ * Does the status send the same request to another place (RFC 9110, 15.4.8 and 15.4.9)? By itself
+ * it is a refusal: it was not carried out where it was sent, and nobody here follows.
+ */
+bool outcome_is_elsewhere(int status);
+
 /* What an attempt meets under its token (the fingerprints have the account in them). */
 enum verdict {
 	VERDICT_PICK_UP,      /* queued and nothing left yet: this attempt may send it */

@@ -30,6 +30,8 @@ static void test_every_status_by_default(void **state)
 			expected = EVENT_LOST_SIGHT;
 		else if (status == 509 || (status >= 512 && status <= 599)) /* of no standard */
 			expected = EVENT_LOST_SIGHT;
+		else if (status == 307 || status == 308) /* to be sent elsewhere */
+			expected = EVENT_REFUSED;
 		else if (status >= 200 && status <= 399)
 			expected = EVENT_SUCCEEDED;
 		else if (status >= 400 && status <= 599)
