@@ -4,9 +4,10 @@ import sqlite3
 
 import pytest
 
+from harness.disk import SmallDisk, can_mount
 from harness.gate import ROOT
 from harness.speakers import ALL, BINDINGS, PAIRS, PROGRAM
-from harness.upstream import Hold, answer, delayed, drop, half, held, hang, reset
+from harness.upstream import Hold, answer, behaviour, delayed, drop, half, held, hang, reset
 
 FIXED = b'{"id":"t_1","amount":9007199254740991}'
 FIELDS = [('Content-Type', 'application/json'), ('Location', '/v1/t_1'), ('X-Twice', 'a'), ('x-twice', 'b')]
@@ -298,6 +299,42 @@ def test_another_credential(upstream, start_gate, path, wish, speaker):
     assert other['outcome'] == 'unknown' and 'credential' in other['reason']
     assert speaker.ask('send', **wish, headers={'Authorization': 'Bearer one'})['outcome'] == 'replayed'
     assert upstream.effects(path) == 1
+
+
+FULL = 'CREATE TRIGGER full BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, "disk full"); END'
+
+
+@by_binding
+@pytest.mark.parametrize('has_gate', [True, False], ids=['gate', 'plain'])
+@pytest.mark.parametrize('fault', ['refused', 'full'])
+def test_a_process_that_could_not_settle_goes_on(upstream, start_gate, path, wish, tmp_path, speaker, has_gate, fault):
+    # Shows that the journal may fail when the end is known, and be good again: the same process is not kept out.
+    disk = None
+    if fault == 'full':
+        if not can_mount(tmp_path / 'probe'):
+            pytest.skip('a small disk cannot be mounted here')
+        disk = SmallDisk(tmp_path / 'disk', 128 * 1024)
+        wish['journal'] = str(tmp_path / 'disk' / 'journal.db')
+    if has_gate:
+        wish['url'] = f'http://127.0.0.1:{start_gate(upstream).port}{path}'
+    filler, between = tmp_path / 'disk' / 'filler', ['sqlite3', wish['journal'], 'DROP TRIGGER full']
+
+    def fail(exchange):
+        if disk:
+            disk.fill()
+        else:
+            with sqlite3.connect(wish['journal']) as db:
+                db.execute(FULL)
+        fixed()(exchange)
+    try:
+        upstream.plan(path, behaviour(fail, True))
+        first, again = speaker.ask('twice', **{**wish, 'wait': 1}, between=['rm', str(filler)] if disk else between)
+        assert 'created, status 201' in first['unrecorded'], first
+        assert (again['outcome'], again['state']) == (('replayed', 'done') if has_gate else ('unknown', 'unknown'))
+        assert (upstream.effects(path), len(upstream.seen(path))) == (1, 1)
+    finally:
+        if disk:
+            disk.release()
 
 
 @by_binding
