@@ -103,6 +103,12 @@ COUNTERFOIL_API int counterfoil_request_set_tls(counterfoil_request *request, co
 						const char *certificate, const char *key);
 /* As curl has it. "": none; NULL, and where it is not called: the environment's. */
 COUNTERFOIL_API int counterfoil_request_set_proxy(counterfoil_request *request, const char *proxy);
+/*
+ * Hosts that are reached without one, with commas between them: names and those below them,
+ * addresses, networks; "*": all. NULL, and where it is not called: the environment's no_proxy.
+ */
+COUNTERFOIL_API int counterfoil_request_set_no_proxy(counterfoil_request *request,
+						     const char *hosts);
 /* Some of enum counterfoil_flag, or'ed. REFUSED: there is another bit. */
 COUNTERFOIL_API int counterfoil_request_set_flags(counterfoil_request *request, unsigned flags);
 /*
@@ -111,6 +117,9 @@ COUNTERFOIL_API int counterfoil_request_set_flags(counterfoil_request *request, 
  */
 COUNTERFOIL_API int counterfoil_request_set_times(counterfoil_request *request, long wait,
 						  long timeout);
+/* Milliseconds until a connection stands, with TLS and a proxy's tunnel: 1 to 86400000 (10000). */
+COUNTERFOIL_API int counterfoil_request_set_connect_timeout(counterfoil_request *request,
+							    long timeout);
 
 /*
  * The token of the request's step, committed to the journal before it is told, for a request that

@@ -4,6 +4,7 @@ import {readFileSync} from 'node:fs';
 
 import {Journal, Refused, Unrecorded} from '../../../bindings/npm/index.js';
 import {deriveToken, readStep, readToken, spellUrl} from '../../../bindings/npm/lib/identity.js';
+import {proxyFor} from '../../../bindings/npm/lib/proxy.js';
 import {credentialMark, difference, payloadOf} from '../../../bindings/npm/lib/payload.js';
 
 const answered = (ask) => (...values) => {
@@ -17,6 +18,7 @@ const answered = (ask) => (...values) => {
 };
 const stepOf = ([task, step, method, url]) => readStep({task, step, method, url});
 const PURE = {
+	proxy: proxyFor,
 	url: answered(spellUrl),
 	step: answered((...words) => {
 		const {task, step, method, url} = stepOf(words);

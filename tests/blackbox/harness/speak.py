@@ -7,7 +7,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'bindings' / 'python'))
 
 import counterfoil                                                              # noqa: E402
-from counterfoil import identity, payload                                       # noqa: E402
+from counterfoil import identity, payload, proxy                                # noqa: E402
 
 
 def speak(verb, wish):
@@ -46,6 +46,7 @@ def answered(function):
 
 
 PURE = {
+    'proxy': proxy.proxy_for,
     'url': answered(identity.spell_url),
     'step': answered(lambda task, step, method, url: list(identity.read_step(task, step, method, url)[:4])),
     'key': answered(identity.read_token),

@@ -110,6 +110,9 @@ static void times_and_flags_have_bounds(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(counterfoil_request_set_times(request, bad[i][0], bad[i][1]),
 			       "86400000");
+	assert_refused(counterfoil_request_set_connect_timeout(request, 0), "timeout");
+	assert_refused(counterfoil_request_set_connect_timeout(request, TIME_MAX + 1L), "timeout");
+	assert_int_equal(counterfoil_request_set_connect_timeout(request, TIME_MAX), 0);
 	assert_int_equal(counterfoil_request_set_times(request, 0, 1), 0);
 	assert_int_equal(counterfoil_request_set_times(request, TIME_MAX, TIME_MAX), 0);
 	assert_refused(counterfoil_request_set_flags(request, COUNTERFOIL_NEW | 16u), "flag");
@@ -313,6 +316,26 @@ static void a_journal_that_others_can_read_is_refused(void **state)
 	assert_null(journal);
 }
 
+/* A proxy that nobody listens at, and the hosts that are reached without it. */
+static void hosts_that_need_no_proxy_are_reached(void **state)
+{
+	struct scene *scene = *state;
+	counterfoil_request *request = request_of(scene, "pay");
+	counterfoil_result *result;
+
+	assert_int_equal(counterfoil_request_set_times(request, 0, WAIT_MS), 0);
+	assert_int_equal(counterfoil_request_set_proxy(request, "http://127.0.0.1:1"), 0);
+	result = send_now(scene, request);
+	assert_string_equal(counterfoil_result_outcome(result), "not_sent");
+	counterfoil_result_free(result);
+	assert_int_equal(counterfoil_request_set_no_proxy(request, "a.test, 127.0.0.0/8"), 0);
+	result = send_now(scene, request);
+	assert_string_equal(counterfoil_result_outcome(result), "created");
+	assert_int_equal(effects(scene), 1);
+	counterfoil_result_free(result);
+	counterfoil_request_free(request);
+}
+
 static void nothing_is_a_fine_thing_to_free(void **state)
 {
 	counterfoil_journal_close(NULL);
@@ -411,6 +434,7 @@ int main(void)
 		SCENE_TEST(what_is_set_again_takes_the_place_of_the_first),
 		SCENE_TEST(a_request_keeps_copies),
 		SCENE_TEST(a_result_outlives_request_and_journal),
+		SCENE_TEST(hosts_that_need_no_proxy_are_reached),
 		SCENE_TEST(a_result_is_one_json_object),
 		SCENE_TEST(another_body_is_a_conflict_that_is_named),
 		SCENE_TEST(of_what_was_never_sent_nothing_is_known),
