@@ -71,6 +71,15 @@ COUNTERFOIL_API const char *counterfoil_error(void);
 COUNTERFOIL_API int counterfoil_journal_open(const char *path, counterfoil_journal **out_journal);
 COUNTERFOIL_API void counterfoil_journal_close(counterfoil_journal *journal); /* NULL is fine */
 
+/*
+ * Forget what ended at least so many seconds ago and has not changed since; never what has no known
+ * end, or somebody is at. A step that is forgotten and run again is sent again: only its gate may
+ * still know its token. COUNTERFOIL_OK: *out_count entries are gone (NULL is fine); REFUSED: it is
+ * less than a second, or more than 10 years; UNRECORDED, NO_MEMORY: some may be gone.
+ */
+COUNTERFOIL_API int counterfoil_journal_prune(counterfoil_journal *journal, long older_seconds,
+					      unsigned long *out_count);
+
 /* A request that is to be freed; it may be sent any number of times. NULL: no memory. */
 COUNTERFOIL_API counterfoil_request *counterfoil_request_new(const char *method, const char *url);
 COUNTERFOIL_API void counterfoil_request_free(counterfoil_request *request); /* NULL is fine */

@@ -54,6 +54,9 @@ int journal_run(struct journal *journal, sqlite3_stmt *statement, struct journal
 int journal_begin(struct journal *journal, struct journal_error *err);
 int journal_end(struct journal *journal, int r, struct journal_error *err);
 
+/* The folder for answers that are too large for the file. False: its path would be too long. */
+bool journal_answers(const struct journal *journal, char out_folder[JOURNAL_PATH_MAX]);
+
 /* The columns that journal_row() reads. */
 #define JOURNAL_COLUMNS                                                                            \
 	"id, task, step, method, url, token, is_current, state, owner, payload, members, "         \

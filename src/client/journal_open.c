@@ -147,6 +147,15 @@ const char *journal_path(const struct journal *journal)
 	return journal->path;
 }
 
+bool journal_answers(const struct journal *journal, char out_folder[JOURNAL_PATH_MAX])
+{
+	const char *slash = strrchr(journal->path, '/');
+	int len = slash ? (int)(slash - journal->path) + 1 : 0;
+
+	return snprintf(out_folder, JOURNAL_PATH_MAX, "%.*sanswers", len, journal->path) <
+	       JOURNAL_PATH_MAX;
+}
+
 const struct env *journal_env(const struct journal *journal)
 {
 	return journal->env;

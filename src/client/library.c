@@ -24,6 +24,7 @@ enum {
 	LIBRARY_BODY_MAX = 64 * 1024 * 1024,
 	LIBRARY_JSON_MAX = 1024 * 1024 * 1024,
 	LIBRARY_TIME_MAX = 24 * 60 * 60 * 1000, /* milliseconds */
+	LIBRARY_AGE_MAX_S = 10 * 365 * 24 * 60 * 60,
 	LIBRARY_TOKEN_MEMORY = 1024 * 1024,
 	LIBRARY_FLAGS = COUNTERFOIL_NEW | COUNTERFOIL_HONOURS_KEY | COUNTERFOIL_SAME_ACCOUNT |
 			COUNTERFOIL_INSECURE
@@ -180,6 +181,22 @@ void counterfoil_journal_close(counterfoil_journal *journal)
 	if (journal)
 		journal_close(journal->open);
 	free(journal);
+}
+
+int counterfoil_journal_prune(counterfoil_journal *journal, long older_seconds,
+			      unsigned long *out_count)
+{
+	uint64_t count = 0;
+	int r;
+
+	if (older_seconds < 1 || older_seconds > LIBRARY_AGE_MAX_S)
+		return refuse("an age is 1 to 315360000 seconds");
+	r = explain(journal_prune(journal->open,
+				  env_wall_ms(&library_env) - (int64_t)older_seconds * 1000, &count,
+				  &last_error));
+	if (r == COUNTERFOIL_OK && out_count)
+		*out_count = (unsigned long)count;
+	return r;
 }
 
 /* -- a request ----------------------------------------------------------------------- */

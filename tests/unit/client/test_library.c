@@ -336,6 +336,22 @@ static void hosts_that_need_no_proxy_are_reached(void **state)
 	counterfoil_request_free(request);
 }
 
+static void what_ended_is_forgotten_after_a_time(void **state)
+{
+	struct scene *scene = *state;
+	counterfoil_request *request = request_of(scene, "pay");
+	unsigned long count = 7;
+
+	counterfoil_result_free(send_now(scene, request));
+	assert_refused(counterfoil_journal_prune(scene->journal, 0, &count), "age");
+	assert_refused(counterfoil_journal_prune(scene->journal, 315360001, &count), "age");
+	assert_int_equal(count, 7);
+	assert_int_equal(counterfoil_journal_prune(scene->journal, 86400, &count), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(counterfoil_journal_prune(scene->journal, 86400, NULL), 0);
+	counterfoil_request_free(request);
+}
+
 static void nothing_is_a_fine_thing_to_free(void **state)
 {
 	counterfoil_journal_close(NULL);
@@ -435,6 +451,7 @@ int main(void)
 		SCENE_TEST(a_request_keeps_copies),
 		SCENE_TEST(a_result_outlives_request_and_journal),
 		SCENE_TEST(hosts_that_need_no_proxy_are_reached),
+		SCENE_TEST(what_ended_is_forgotten_after_a_time),
 		SCENE_TEST(a_result_is_one_json_object),
 		SCENE_TEST(another_body_is_a_conflict_that_is_named),
 		SCENE_TEST(of_what_was_never_sent_nothing_is_known),
