@@ -119,6 +119,7 @@ static bool send_together(struct scene *scene, const struct act *acts, size_t co
 	struct target_call *calls[COPIES] = {NULL};
 	bool is_done = line;
 
+	scene_event(scene, DRILL_CLIENT_TO_SERVER, "%zu requests at once", count);
 	for (size_t i = 0; is_done && i < count; i++) {
 		struct target_request request = scene_request(scene, is_one ? acts : &acts[i]);
 
@@ -128,7 +129,7 @@ static bool send_together(struct scene *scene, const struct act *acts, size_t co
 	for (size_t i = 0; i < count; i++)
 		is_done &= calls[i] && target_finish(calls[i], &scene->mem, &answers[i]) == 0;
 	target_line_free(line);
-	scene_event(scene, DRILL_CLIENT, "%zu requests at once", count);
+	scene_event(scene, DRILL_AT_CLIENT, "all of them have ended");
 	return is_done || scene_error(scene, "the requests could not be sent together");
 }
 
@@ -226,7 +227,7 @@ static void run_answer_dropped(struct scene *scene)
 	} else {
 		standin_drop_next(scene->stage->standin, true);
 	}
-	scene_event(scene, DRILL_WIRE, "the next answer is lost after the work");
+	scene_event(scene, DRILL_AT_WIRE, "the next answer is lost after the work");
 	is_told = scene_complete(scene, &act, &answer);
 	standin_drop_next(scene->stage->standin, false);
 	if (!is_told)
