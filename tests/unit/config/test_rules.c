@@ -26,7 +26,7 @@
 	"      'e~/f': {type: string, required: true}\n"
 #define HEAD "actions:\n  act:\n    route: 'POST /a/{p}/{q}'\n" FIELDS
 
-enum { FIRST_LINE = 20 }; /* of what follows HEAD */
+enum { FIRST_LINE = 21 }; /* of what follows HEAD */
 
 static struct settings *parse_rules(const char *rules)
 {
