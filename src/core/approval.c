@@ -87,15 +87,17 @@ static bool is_more(const struct rule_approval_condition *condition, const struc
 {
 	const struct json_value *currency = json_member(value, STR("currency"));
 	struct json_number number;
+	bool is_money = value->type == JSON_OBJECT;
 
-	if (value->type == JSON_OBJECT) { /* money */
+	if (is_money) {
 		if (condition->currency.len && !(currency && currency->type == JSON_STRING &&
 						 str_equal(currency->string, condition->currency)))
 			return true;
 		value = json_member(value, STR("minor_units"));
 	}
-	if (value && value->type == JSON_NUMBER)
-		return json_number_compare(&value->number, condition->over) > 0;
+	if (value && value->type == JSON_NUMBER) /* below zero it goes the other way round */
+		return (is_money && value->number.is_negative) ||
+		       json_number_compare(&value->number, condition->over) > 0;
 	if (!value || value->type != JSON_STRING ||
 	    json_number_read(value->string, &json_limits_default, mem, &number) != 0)
 		return true;

@@ -61,6 +61,7 @@ def test_another_method(gate, upstream, token, account, method):
     *[('text', {'place': place}) for place in ('Production', 'PRODUCTION', ' production', 'production\n', 'production\0',
                                                'ｐｒｏｄｕｃｔｉｏｎ', 'prodUCTİON'.replace('İ', 'i'))],
     ('over', {'amount': '00101'}), ('over', {'amount': 1.01e2}), ('over', {'amount': '101'}), ('over', {'amount': '1e3'}),
+    ('over', {'amount': -1}), ('over', {'amount': '-100000'}),
 ])
 def test_another_value(gate, upstream, token, account, name, value):
     # Shows that a value which a service may take for the one that is named is asked about.
@@ -98,7 +99,7 @@ def test_a_parameter_of_the_route(gate, upstream, token, account, place):
 @pytest.mark.parametrize('target, value', [
     ('any', {'place': 'staging'}), ('any', {}), ('list', {'place': 8}), ('list', {'place': None}),
     ('text?p=production&laces=1', {'n': 1}), ('text', {'place': 'productions'}), ('kept', {'place': 'x', 'places': 'production'}),
-    ('over', {'amount': 100}), ('route/staging', {}), ('below/x', None), ('alway', {}),
+    ('over', {'amount': 100}), ('over', {'amount': 0}), ('route/staging', {}), ('below/x', None), ('alway', {}),
 ])
 def test_what_is_something_else(gate, upstream, token, account, target, value):
     # Shows that nobody is asked about what is merely near.
