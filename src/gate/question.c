@@ -8,7 +8,23 @@
 
 #define POLICY_TAG "counterfoil/question/1"
 
-/* All that is agreed to: the rule, the service, and the command as the declaration reads it. */
+/* In whose name it is sent: a service's practice side and its real one often share an address. */
+static void add_credential(struct hasher *hasher, const struct settings_credential *credential)
+{
+	if (!credential->secret.len)
+		return; /* the caller's own */
+	hasher_add_part(hasher, credential->secret);
+	hasher_add_part(hasher, credential->header);
+	hasher_add_part(hasher, credential->oauth2.token_url.text);
+	hasher_add_part(hasher, credential->oauth2.client_id);
+	hasher_add_part(hasher, credential->oauth2.scope);
+	hasher_add_part(hasher, credential->oauth2.audience);
+}
+
+/*
+ * All that is agreed to: the rule, the service and the credential it is shown, by their names, and
+ * the command as the declaration reads it.
+ */
 static struct hash policy_hash(const struct action *action,
 			       const struct settings_upstream *upstream, struct str shown)
 {
@@ -21,6 +37,8 @@ static struct hash policy_hash(const struct action *action,
 	hasher_add_part(&hasher, upstream ? upstream->name : STR(""));
 	hasher_add_part(&hasher, upstream ? upstream->url.text : STR(""));
 	hasher_add_part(&hasher, shown);
+	if (upstream)
+		add_credential(&hasher, &upstream->credential);
 	hasher_end(&hasher, &hash);
 	return hash;
 }

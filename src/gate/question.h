@@ -32,8 +32,8 @@ int question_of(const struct policy *policy, const struct question_asker *asker,
 enum question_rule {
 	QUESTION_STANDS,  /* it is as it was, or nothing is asked any more: what was asked stays
 			     asked, and what was agreed to stays agreed to */
-	QUESTION_CHANGED, /* the rule, the service's address, or how the command reads is another:
-			     people are asked anew */
+	QUESTION_CHANGED, /* the rule, the service's address or credential, or how the command reads
+			     is another: people are asked anew */
 	QUESTION_GONE,	  /* its action is not declared: there is nothing to agree to */
 	QUESTION_UNREADABLE, /* its command is none of the action any more */
 };

@@ -122,6 +122,34 @@ def test_another_address_while_it_waits(start_gate, upstream, path, token, accou
         other.stop()
 
 
+@pytest.mark.parametrize('has_agreed', [False, True])
+@pytest.mark.parametrize('before, after', [('pay_test', 'pay_live'), (None, 'pay_live'), ('pay_test', None)])
+def test_another_credential_is_another_question(start_gate, token, account, path, before, after, has_agreed):
+    # Shows that what was agreed to in one name is sent in no other: one address may have a practice side and a real one.
+    service = Upstream(listening=False)
+    try:
+        def shown(name):
+            return settings({'url': service.url, **({'credential': name} if name else {})})
+        gate = start_gate(service, shown(before))
+        for name in ('pay_test', 'pay_live'):
+            assert gate.operator(f'/api/secrets/{name}', 'PUT', {'value': name}).status in (200, 201, 204)
+        somebody, id = Person(gate), ask(gate, path, token, account)
+        if has_agreed:
+            assert somebody.approve(id).status == 200
+        reload(gate, shown(after))
+        if has_agreed:
+            gate.wait_state(id, 'awaiting_approval', account=account)
+        else:
+            assert_problem(somebody.approve(id), 409, 'approval-other', operation=False)
+        assert somebody.see(id)['given'] == 0
+        service.listen()
+        assert somebody.approve(id).status == 200
+        gate.wait_state(id, 'completed', account=account)
+        assert service.effects(path) == 1
+    finally:
+        service.stop()
+
+
 def test_asked_anew_behind_ones_back(start_gate, upstream, path, token, account):
     # Shows that whoever looked before it was asked anew, for whatever reason, agrees to nothing.
     other = Upstream()
