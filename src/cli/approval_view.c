@@ -178,6 +178,22 @@ static void append_command(const struct json_value *approval, struct arena *mem,
 			      json_of(command->object.members[i].value, mem));
 }
 
+/* The headers that the service acts on; the path and the query stand with the destination. */
+static void append_headers(const struct json_value *approval, struct arena *mem, struct buf *out)
+{
+	const struct json_value *headers = op_member(op_member(approval, "sent"), "headers");
+
+	if (!headers || headers->type != JSON_OBJECT || !headers->object.count)
+		return;
+	buf_append_str(out, STR("\nHeaders\n"));
+	for (size_t i = 0; i < headers->object.count; i++)
+		append_member(out, headers->object.members[i].name,
+			      json_of(headers->object.members[i].value, mem));
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out);
+
 static struct str change_text(const struct json_value *change, struct arena *mem)
 {
 	const struct json_value *from = op_member(change, "from"), *to = op_member(change, "to");
@@ -195,6 +211,7 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 {
 	const struct json_value *previous = op_member(approval, "previous");
 	const struct json_value *changes = list_of(approval, "changed");
+	const struct json_value *sent = list_of(approval, "sent_changed");
 
 	if (!previous || previous->type != JSON_OBJECT)
 		return;
@@ -202,7 +219,15 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 	terminal_append(out, op_member_text(previous, "operation", mem));
 	buf_append_str(out, STR(" of "));
 	terminal_append(out, op_member_text(previous, "at", mem));
-	buf_append_str(out, changes->array.count ? STR("\n") : STR(": nothing\n"));
+	buf_append_str(out,
+		       changes->array.count || sent->array.count ? STR("\n") : STR(": nothing\n"));
+	append_list_of_changes(sent, mem, out);
+	append_list_of_changes(changes, mem, out);
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out)
+{
 	for (size_t i = 0; i < changes->array.count; i++)
 		append_member(out, op_member_text(changes->array.items[i], "path", mem),
 			      change_text(changes->array.items[i], mem));
@@ -216,6 +241,7 @@ void approval_view_show(const struct json_value *approval, struct arena *mem, st
 	append_asker(approval, mem, out);
 	append_answers(approval, mem, out);
 	append_alike(approval, mem, out);
+	append_headers(approval, mem, out);
 	append_command(approval, mem, out);
 	append_changes(approval, mem, out);
 	buf_append_byte(out, '\n');

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.client import assert_problem
-from harness.people import Person, cli, new_key, person
+from harness.people import Person, cli, new_key, on_terminal, person
 from harness.rules import eventually, needed, ruled, text
 from harness.upstream import Hold, Upstream, answer, held
 
@@ -48,6 +48,39 @@ def ask(gate, path, token, account, body=None, **more):
 
 
 # -- what a person is shown ---------------------------------------------------------
+
+
+def test_all_that_the_service_acts_on_is_shown(start_gate, upstream, number, token, account):
+    # Shows that headers that the service acts on, the path and the query are shown, and told when they differ from
+    # the last one's, though the command is the same; and that what is not declared, such as a credential, is not.
+    gate = start_gate(upstream, settings(upstream, actions(headers=['X-Account-Of', 'Target'])))
+    somebody = Person(gate)
+
+    def asked(book, name, *values, query=''):
+        lines = [('Content-Type', 'application/json'), ('X-Secret', 'not-shown-7'), *(('x-account-of', v) for v in values)]
+        response = gate.request('POST', f'/v1/pay/{book}{query}', token=f'{token}-{name}', account=account, headers=lines,
+                                body=b'{"invoice": "i-1"}')
+        assert response.state == 'awaiting_approval', response
+        return response.operation
+    first = asked(f'a{number}', 1, 'ours')
+    seen = somebody.see(first)
+    assert seen['sent'] == {'target': f'/v1/pay/a{number}', 'headers': {'X-Account-Of': 'ours', 'Target': None}}
+    assert 'not-shown-7' not in json.dumps(seen) and seen['sent_changed'] is None
+    shown = cli(gate, 'approve', first, '--yes', '--fingerprint', seen['fingerprint'])
+    assert shown.returncode == 0
+    gate.wait_state(first, 'completed', account=account)
+    second = asked(f'b{number}', 2, 'the\u202eirs'.encode(), 'more', query='?live=1')
+    seen = somebody.see(second)
+    assert seen['changed'] == []
+    assert {c['path']: (c['from'], c['to']) for c in seen['sent_changed']} == {
+        '/target': (f'/v1/pay/a{number}', f'/v1/pay/b{number}?live=1'),
+        '/headers/X-Account-Of': ('ours', 'the\\u{202E}irs, more')}
+    status, page = on_terminal(gate, 'approve', second, say='yes\n')
+    assert status == 0 and 'X-Account-Of' in page and ': nothing' not in page and '?live=1' in page
+    gate.wait_state(second, 'completed', account=account)
+    assert upstream.last(f'/v1/pay/b{number}').all('X-Account-Of') == ['the\u202eirs'.encode().decode('latin-1'), 'more']
+    same = somebody.see(asked(f'b{number}', 3, 'the\u202eirs, more'.encode(), query='?live=1'))
+    assert same['changed'] == same['sent_changed'] == []
 
 
 @pytest.mark.parametrize('depth', [100, 125, 126, 127])
