@@ -49,20 +49,25 @@ function value(of) {
 	return of === undefined || of === null ? h('span', {class: 'quiet'}, 'nothing') : h('code', null, json(of));
 }
 
+/* Masks are equal, whatever is behind them. */
+function notCompared(approval) {
+	return json(approval.command ?? null).includes('••••') ? 'Secret fields may differ; they are not compared.' : null;
+}
+
 function changes(approval) {
 	if (!approval.previous)
 		return h('p', {class: 'quiet'}, 'The first of its kind for this account: there is nothing to compare it with.');
 	const changed = [...(approval.sent_changed ?? []), ...(approval.changed ?? [])];
 
 	if (!changed.length)
-		return h('p', null, 'The same as the last of its kind, ', operationLink(approval.previous.operation), ' ', when(approval.previous.at), '.');
+		return h('p', null, 'The same as the last of its kind, ', operationLink(approval.previous.operation), ' ', when(approval.previous.at), '. ', notCompared(approval));
 	return [
 		h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What changed'}, h('table', {class: 'changes'},
 			h('thead', null, h('tr', null, ['Field', 'Last time', 'Now'].map((name) => h('th', {scope: 'col'}, name)))),
 			h('tbody', null, changed.map((change) => h('tr', null,
 				h('th', {scope: 'row'}, said(change.path)), h('td', {class: 'was'}, value(change.from)),
 				h('td', {class: 'is'}, value(change.to))))))),
-		h('p', {class: 'hint'}, 'Compared with ', operationLink(approval.previous.operation), ', ', when(approval.previous.at), '.'),
+		h('p', {class: 'hint'}, 'Compared with ', operationLink(approval.previous.operation), ', ', when(approval.previous.at), '. ', notCompared(approval)),
 	];
 }
 

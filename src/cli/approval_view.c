@@ -6,6 +6,9 @@
 
 #include "base/terminal.h"
 #include "cli/op_view.h"
+#include "core/approval.h"
+
+#include <string.h>
 
 enum {
 	FACT_WIDTH = 13,   /* of the names on the page */
@@ -207,6 +210,12 @@ static struct str change_text(const struct json_value *change, struct arena *mem
 			    STR_ARG(json_of(from, mem)));
 }
 
+/* Masks are equal, whatever is behind them. */
+static bool holds_masked(const struct json_value *approval, struct arena *mem)
+{
+	return strstr(json_of(op_member(approval, "command"), mem).at, APPROVAL_MASK) != NULL;
+}
+
 static void append_changes(const struct json_value *approval, struct arena *mem, struct buf *out)
 {
 	const struct json_value *previous = op_member(approval, "previous");
@@ -223,6 +232,8 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 		       changes->array.count || sent->array.count ? STR("\n") : STR(": nothing\n"));
 	append_list_of_changes(sent, mem, out);
 	append_list_of_changes(changes, mem, out);
+	if (holds_masked(approval, mem))
+		buf_append_str(out, STR("  Secret fields may differ; they are not compared.\n"));
 }
 
 static void append_list_of_changes(const struct json_value *changes, struct arena *mem,

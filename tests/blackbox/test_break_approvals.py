@@ -50,6 +50,18 @@ def ask(gate, path, token, account, body=None, **more):
 # -- what a person is shown ---------------------------------------------------------
 
 
+def test_secret_ones_are_not_called_the_same(gate, path, token, account):
+    # Shows that where a secret field is another one, nobody is told that nothing is.
+    first = ask(gate, path, token, account, memo='to account 1')
+    assert Person(gate).approve(first).status == 200
+    gate.wait_state(first, 'completed', account=account)
+    second = ask(gate, path, token + '-2', account, memo='to account 2')
+    page = on_terminal(gate, 'approve', second, say='no\n')[1]
+    assert 'Secret fields may differ; they are not compared.' in page and 'to account' not in page
+    third = ask(gate, path, token + '-3', account)
+    assert 'Secret fields' not in on_terminal(gate, 'approve', third, say='no\n')[1]
+
+
 def test_all_that_the_service_acts_on_is_shown(start_gate, upstream, number, token, account):
     # Shows that headers that the service acts on, the path and the query are shown, and told when they differ from
     # the last one's, though the command is the same; and that what is not declared, such as a credential, is not.
