@@ -51,7 +51,7 @@ function value(of) {
 
 /* Masks are equal, whatever is behind them. */
 function notCompared(approval) {
-	return json(approval.command ?? null).includes('••••') ? 'Secret fields may differ; they are not compared.' : null;
+	return JSON.stringify(approval.command ?? null).includes('••••') ? 'Secret fields may differ; they are not compared.' : null;
 }
 
 function changes(approval) {
