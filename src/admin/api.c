@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+enum { NAME_SHOWN_MAX = 64 }; /* bytes of a name that is not known */
+
 #define JSON_HEADERS "Content-Type: application/json\r\nCache-Control: no-store\r\n"
 
 /* -- which endpoint ---------------------------------------------------------------- */
@@ -239,6 +241,35 @@ static bool has_power(struct api_call *call)
 	return false;
 }
 
+static const struct api_member *known_member(const struct api_call *call, struct str name)
+{
+	const struct api_member *known = call->endpoint->members;
+
+	while (known->name && !str_equal(str_from(known->name), name))
+		known++;
+	return known->name ? known : NULL;
+}
+
+/* Refuse what would otherwise be passed over: nobody asks for something and gets another thing. */
+static bool is_understood(struct api_call *call)
+{
+	char detail[NAME_SHOWN_MAX + 64];
+
+	for (size_t i = 0; i < call->body->object.count; i++) {
+		const struct json_member *member = &call->body->object.members[i];
+		const struct api_member *known = known_member(call, member->name);
+		struct str shown = str_cut(member->name, NAME_SHOWN_MAX);
+
+		if (known && (!known->is_text || member->value->type == JSON_STRING))
+			continue;
+		snprintf(detail, sizeof(detail), "\"%.*s\" is %s.", STR_ARG(shown),
+			 known ? "a text" : "nothing that is known here");
+		api_problem(call, PROBLEM_BODY_MALFORMED, detail);
+		return false;
+	}
+	return true;
+}
+
 static void read_body(struct api_call *call)
 {
 	struct json_value *body;
@@ -248,10 +279,10 @@ static void read_body(struct api_call *call)
 			  &body, &error)) {
 	case 0:
 		call->body = body;
-		if (body->type == JSON_OBJECT)
-			call->endpoint->handler(call);
-		else
+		if (body->type != JSON_OBJECT)
 			api_problem(call, PROBLEM_BODY_MALFORMED, "The body is a JSON object.");
+		else if (is_understood(call))
+			call->endpoint->handler(call);
 		break;
 	case JSON_REFUSED:
 		api_problem(call, PROBLEM_BODY_MALFORMED, error.detail);

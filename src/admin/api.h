@@ -34,6 +34,12 @@ enum api_body {
 	API_BODY_OBJECT, /* a JSON object; without one: 400 */
 };
 
+/* A member of a body. One that is not known might have been meant to limit what is done. */
+struct api_member {
+	const char *name;
+	bool is_text; /* else the handler says what it is */
+};
+
 struct api_endpoint {
 	const char *method;	 /* a GET is a HEAD's too */
 	const char *path;	 /* "{name}" stands for one segment, not empty */
@@ -41,6 +47,8 @@ struct api_endpoint {
 	enum caller_power power; /* of the caller's role */
 	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
+	const struct api_member
+		*members; /* of API_BODY_OBJECT: all that it may have, then {NULL} */
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
 };

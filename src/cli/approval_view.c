@@ -6,6 +6,9 @@
 
 #include "base/terminal.h"
 #include "cli/op_view.h"
+#include "core/approval.h"
+
+#include <string.h>
 
 enum { MEMBER_WIDTH = 22 }; /* of the command's names; longer ones push their value along */
 
@@ -167,6 +170,22 @@ static void append_command(const struct json_value *approval, struct arena *mem,
 			      json_of(command->object.members[i].value, mem));
 }
 
+/* The headers that the service acts on; the path and the query stand with the destination. */
+static void append_headers(const struct json_value *approval, struct arena *mem, struct buf *out)
+{
+	const struct json_value *headers = op_member(op_member(approval, "sent"), "headers");
+
+	if (!headers || headers->type != JSON_OBJECT || !headers->object.count)
+		return;
+	buf_append_str(out, STR("\nHeaders\n"));
+	for (size_t i = 0; i < headers->object.count; i++)
+		append_member(out, headers->object.members[i].name,
+			      json_of(headers->object.members[i].value, mem));
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out);
+
 static struct str change_text(const struct json_value *change, struct arena *mem)
 {
 	const struct json_value *from = op_member(change, "from"), *to = op_member(change, "to");
@@ -180,10 +199,17 @@ static struct str change_text(const struct json_value *change, struct arena *mem
 			    STR_ARG(json_of(from, mem)));
 }
 
+/* Masks are equal, whatever is behind them. */
+static bool holds_masked(const struct json_value *approval, struct arena *mem)
+{
+	return strstr(json_of(op_member(approval, "command"), mem).at, APPROVAL_MASK) != NULL;
+}
+
 static void append_changes(const struct json_value *approval, struct arena *mem, struct buf *out)
 {
 	const struct json_value *previous = op_member(approval, "previous");
 	const struct json_value *changes = list_of(approval, "changed");
+	const struct json_value *sent = list_of(approval, "sent_changed");
 
 	if (!previous || previous->type != JSON_OBJECT)
 		return;
@@ -191,7 +217,17 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 	terminal_append(out, op_member_text(previous, "operation", mem));
 	buf_append_str(out, STR(" of "));
 	terminal_append(out, op_member_text(previous, "at", mem));
-	buf_append_str(out, changes->array.count ? STR("\n") : STR(": nothing\n"));
+	buf_append_str(out,
+		       changes->array.count || sent->array.count ? STR("\n") : STR(": nothing\n"));
+	append_list_of_changes(sent, mem, out);
+	append_list_of_changes(changes, mem, out);
+	if (holds_masked(approval, mem))
+		buf_append_str(out, STR("  Secret fields may differ; they are not compared.\n"));
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out)
+{
 	for (size_t i = 0; i < changes->array.count; i++)
 		append_member(out, op_member_text(changes->array.items[i], "path", mem),
 			      change_text(changes->array.items[i], mem));
@@ -206,6 +242,7 @@ void approval_view_show(const struct json_value *approval, struct arena *mem, st
 	append_asker(approval, mem, out);
 	append_answers(approval, mem, out);
 	append_alike(approval, mem, out);
+	append_headers(approval, mem, out);
 	append_command(approval, mem, out);
 	append_changes(approval, mem, out);
 	buf_append_byte(out, '\n');

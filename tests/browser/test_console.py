@@ -154,6 +154,25 @@ def test_resolve_an_unknown_one(page, gate, upstream):
     assert found['state'] == 'completed' and found['reference'] == 'T-17'
 
 
+@pytest.mark.parametrize('may_retry', [False, True])
+def test_resolve_one_that_did_not_happen(page, gate, upstream, may_retry):
+    # Shows that its caller sends it again only where the person has said so.
+    token = f'unknown-not-{may_retry}'
+    id = lose(gate, upstream, token)
+    before = upstream.effects('/v1/tickets')
+    page.use_link()
+    page.open('unknown')
+    page.press('It did not happen…', id)
+    page.write('textarea', 'No such ticket.')
+    if may_retry:
+        page.all(f'[data-operation="{id}"] input[type=checkbox]')[0].click()
+    page.press('It did not happen', id)
+    page.wait_text('Recorded')
+    assert gate.operation(id, AGENT)['state'] == ('queued' if may_retry else 'failed')
+    gate.post('/v1/tickets', token, account=AGENT, json={'title': 'Printer on fire'})
+    assert upstream.effects('/v1/tickets') - before == may_retry
+
+
 def test_operations_are_found(page, gate, upstream):
     # Shows the search, and one operation with its time line and its sentence.
     id = gate.post('/v1/tickets', 'find-1', account=AGENT, json={'title': 'a'}).operation
