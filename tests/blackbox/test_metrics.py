@@ -4,7 +4,7 @@ import re
 import sqlite3
 
 from harness.gate import config
-from harness.metrics import number, samples
+from harness.metrics import sample, samples
 from harness.people import Person
 from harness.rules import eventually
 from harness.upstream import Upstream, answer
@@ -23,15 +23,15 @@ def ends(gate):
 
 
 def oldest(gate):
-    return number(gate, 'approval_oldest_age_seconds')
+    return sample(gate, 'approval_oldest_age_seconds')
 
 
 def waiting(gate):
-    return number(gate, 'operations_open{state="awaiting_approval"}')
+    return sample(gate, 'operations_open{state="awaiting_approval"}')
 
 
 def tries(gate):
-    return [number(gate, f'notice_tries_total{{result="{result}"}}') for result in ('taken', 'not_taken')]
+    return [sample(gate, f'notice_tries_total{{result="{result}"}}') for result in ('taken', 'not_taken')]
 
 
 # -- questions to people -----------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_a_notice_that_grew_too_old(start_gate, upstream, tmp_path, number, toke
 
 
 def failures(gate, name='failures'):
-    return [number(gate, f'authentication_{name}_total{{listener="{which}"}}') for which in ('data', 'admin')]
+    return [sample(gate, f'authentication_{name}_total{{listener="{which}"}}') for which in ('data', 'admin')]
 
 
 def test_who_was_not_let_in(start_gate, upstream, path, token):

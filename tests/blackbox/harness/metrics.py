@@ -20,6 +20,6 @@ def samples(gate):
     return values
 
 
-def number(gate, name):
+def sample(gate, name):
     """One sample, its name without the prefix."""
     return samples(gate)['counterfoil_' + name]
