@@ -162,6 +162,23 @@ static const char *look_at_head(const uint8_t *head, size_t payload_len)
 	return NULL;
 }
 
+bool entry_next(struct str *rest, struct str *out_bytes)
+{
+	size_t len = rest->len;
+
+	if (!len)
+		return false;
+	if (len > ENTRY_HEAD_SIZE) {
+		uint64_t payload = get((const uint8_t *)rest->at + AT_LENGTH, 4);
+
+		if (payload < len - ENTRY_HEAD_SIZE)
+			len = ENTRY_HEAD_SIZE + payload;
+	}
+	*out_bytes = str_of(rest->at, len);
+	*rest = str_from_index(*rest, len);
+	return true;
+}
+
 int entry_read(struct str bytes, struct entry *out_entry, const char **out_why)
 {
 	const uint8_t *head = (const uint8_t *)bytes.at;

@@ -104,6 +104,12 @@ const char *entry_type_text(enum entry_type type);
 int entry_write(const struct entry *entry, const struct entry_key *key, struct str text,
 		struct buf *out);
 
+/*
+ * The next of entries that stand one after another. False at their end. What is left and is no
+ * entry is given out whole, for entry_read() to refuse.
+ */
+bool entry_next(struct str *rest, struct str *out_bytes);
+
 /* All of `bytes` as an entry; the payload points into them. 0, ENTRY_MALFORMED with *out_why. */
 int entry_read(struct str bytes, struct entry *out_entry, const char **out_why);
 

@@ -540,7 +540,8 @@ static const struct setting general_rows[] = {
 	 .default_value = "1000",
 	 .range = "1 to 1000000",
 	 .needs_restart = true,
-	 .help = "A checkpoint is signed each time so many entries of the audit log are new."},
+	 .help = "A checkpoint is signed each time so many entries of the audit log are new; under "
+		 "load, once a second."},
 	{.name = "audit.checkpoint_interval",
 	 .kind = KIND_DURATION,
 	 .at = IN(audit.checkpoint_interval_ms),

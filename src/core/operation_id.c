@@ -12,26 +12,25 @@ static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 enum { PREFIX_LENGTH = 3, DIGITS = OPERATION_ID_TEXT - PREFIX_LENGTH };
 
-/* The value of a digit: five of 130 bits, counted from the top, the first two of them zero. */
-static unsigned five_bits(const uint8_t *bytes, size_t digit)
+static uint64_t half(const uint8_t bytes[8])
 {
-	unsigned value = 0;
+	uint64_t number = 0;
 
-	for (size_t i = 0; i < 5; i++) {
-		size_t bit = digit * 5 + i;
-		unsigned byte = bit < 2 ? 0 : bytes[(bit - 2) / 8];
-		unsigned one = bit < 2 ? 0 : byte >> (7 - (bit - 2) % 8) & 1U;
-
-		value = value << 1 | one;
-	}
-	return value;
+	for (size_t i = 0; i < 8; i++)
+		number = number << 8 | bytes[i];
+	return number;
 }
 
 void operation_id_write(const struct operation_id *id, char out[OPERATION_ID_TEXT + 1])
 {
+	uint64_t high = half(id->bytes), low = half(id->bytes + 8);
+
 	memcpy(out, prefix, PREFIX_LENGTH);
-	for (size_t i = 0; i < DIGITS; i++)
-		out[PREFIX_LENGTH + i] = alphabet[five_bits(id->bytes, i)];
+	for (size_t i = OPERATION_ID_TEXT; i-- > PREFIX_LENGTH;) {
+		out[i] = alphabet[low & 31];
+		low = low >> 5 | high << 59;
+		high >>= 5;
+	}
 	out[OPERATION_ID_TEXT] = '\0';
 }
 

@@ -16,12 +16,48 @@ void json_writer_init(struct json_writer *writer, struct buf *out)
 	*writer = (struct json_writer){.out = out};
 }
 
+static bool is_plain(struct str text)
+{
+	return !text.len || json_skip_plain(text.at, text.at + text.len) == text.at + text.len;
+}
+
 /* The comma that is due; `is_whole` when what is written now is a whole value. */
 static void before(struct json_writer *writer, bool is_whole)
 {
 	if (writer->needs_comma)
 		buf_append_byte(writer->out, ',');
 	writer->needs_comma = is_whole;
+}
+
+/*
+ * A name with its colon, or a value. Nearly all need no escape: those are one append, since texts
+ * are most of what is written, and most of them are short.
+ */
+static void put_text(struct json_writer *writer, struct str text, bool is_name)
+{
+	size_t len = text.len + 2 + writer->needs_comma + is_name;
+	char *at;
+
+	if (!is_plain(text)) {
+		before(writer, !is_name);
+		json_put_string(writer->out, text);
+		if (is_name)
+			buf_append_byte(writer->out, ':');
+		return;
+	}
+	at = buf_reserve(writer->out, len);
+	if (!at)
+		return;
+	if (writer->needs_comma)
+		*at++ = ',';
+	*at++ = '"';
+	if (text.len)
+		memcpy(at, text.at, text.len);
+	at[text.len] = '"';
+	if (is_name)
+		at[text.len + 1] = ':';
+	buf_commit(writer->out, len);
+	writer->needs_comma = !is_name;
 }
 
 static void close_with(struct json_writer *writer, char bracket)
@@ -59,15 +95,12 @@ void json_name(struct json_writer *writer, const char *name)
 
 void json_name_str(struct json_writer *writer, struct str name)
 {
-	before(writer, false);
-	json_put_string(writer->out, name);
-	buf_append_byte(writer->out, ':');
+	put_text(writer, name, true);
 }
 
 void json_string(struct json_writer *writer, struct str text)
 {
-	before(writer, true);
-	json_put_string(writer->out, text);
+	put_text(writer, text, false);
 }
 
 void json_text(struct json_writer *writer, const char *text)

@@ -56,6 +56,7 @@ struct store {
 };
 
 static bool is_lazy(const struct store_command *command);
+static void read_log_stats(struct engine_log *log, struct store_stats *stats);
 static void *run(void *argument);
 static bool take(struct store *store, struct chain *out_batch, struct chain *out_refused);
 static void serve(struct store *store, struct chain *batch);
@@ -278,6 +279,15 @@ bool store_is_healthy(struct store *store)
 	return atomic_load(&store->is_healthy);
 }
 
+void store_stats_read(struct store *store, struct store_stats *out_stats)
+{
+	pthread_mutex_lock(&store->lock);
+	*out_stats = store->stats;
+	out_stats->queue_depth = store->queue.count;
+	pthread_mutex_unlock(&store->lock);
+	read_log_stats(&store->engine->log, out_stats);
+}
+
 static void read_log_stats(struct engine_log *log, struct store_stats *stats)
 {
 	struct sealer *sealer = atomic_load(&log->sealer);
@@ -291,15 +301,6 @@ static void read_log_stats(struct engine_log *log, struct store_stats *stats)
 	stats->log_published = look.sealed;
 	stats->log_is_stopped = look.is_stopped || atomic_load(&log->is_unreadable);
 	stats->log_entries = atomic_load(&log->entries);
-}
-
-void store_stats_read(struct store *store, struct store_stats *out_stats)
-{
-	pthread_mutex_lock(&store->lock);
-	*out_stats = store->stats;
-	out_stats->queue_depth = store->queue.count;
-	pthread_mutex_unlock(&store->lock);
-	read_log_stats(&store->engine->log, out_stats);
 }
 
 static void *run(void *argument)

@@ -246,45 +246,6 @@ static void tell_all(const struct ledger_said *said, size_t cut, struct buf *out
 	json_close_object(&teller.json);
 }
 
-/* -- the entry --------------------------------------------------------------------- */
-
-static const uint8_t *next_nonce(struct ledger *ledger)
-{
-	struct ledger_audit *audit = &ledger->audit;
-
-	if (!audit->nonces_left) {
-		env_random(ledger->env, audit->nonces, sizeof(audit->nonces));
-		audit->nonces_left = AUDIT_NONCES;
-	}
-	return audit->nonces[--audit->nonces_left];
-}
-
-static int insert(struct ledger *ledger, uint64_t seq, const struct buf *bytes)
-{
-	sqlite3_stmt *put = ledger_statement(ledger, SQL_AUDIT_PUT);
-
-	sqlite3_bind_int64(put, 1, (int64_t)seq);
-	sqlite3_bind_blob(put, 2, bytes->at, (int)bytes->len, SQLITE_STATIC);
-	return ledger_run(ledger, put);
-}
-
-int ledger_audit_append(struct ledger *ledger, enum entry_type type)
-{
-	struct ledger_audit *audit = &ledger->audit;
-	struct tip_entry entry = {.type = type,
-				  .epoch = audit->now.number,
-				  .time_ms = (uint64_t)env_wall_ms(ledger->env)};
-
-	require(audit->is_open && !audit->text.is_spoiled);
-	if (entry_type_is_encrypted(type))
-		memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
-	entry.text = buf_str(&audit->text);
-	buf_clear(&audit->bytes);
-	if (tip_append(&audit->tip, &entry, &audit->now.keys.data, &audit->bytes, NULL) != 0)
-		return fail(FAIL_STORE);
-	return insert(ledger, audit->tip.frontier.size - 1, &audit->bytes);
-}
-
 int ledger_say(struct ledger *ledger, const struct ledger_said *said)
 {
 	struct buf *text = &ledger->audit.text;
@@ -295,40 +256,6 @@ int ledger_say(struct ledger *ledger, const struct ledger_said *said)
 	if (text->is_spoiled)
 		tell_all(said, CUT_TEXT, text);
 	return ledger_audit_append(ledger, said->type);
-}
-
-void ledger_audit_put_tip(struct ledger *ledger, int *r)
-{
-	struct ledger_audit *audit = &ledger->audit;
-	sqlite3_stmt *put = ledger_statement(ledger, SQL_AUDIT_TIP_PUT);
-
-	audit->sealed_put = audit->sealed;
-	if (audit->sealed_put != audit->sealed_written)
-		ledger_counter_put(ledger, COUNTER_SEALED, (int64_t)audit->sealed_put, r);
-	if (*r != 0 || audit->tip.frontier.size == audit->tip_before.frontier.size)
-		return;
-	buf_clear(&audit->bytes);
-	*r = tip_write(&audit->tip, &audit->bytes);
-	require(*r == 0);
-	sqlite3_bind_blob(put, 1, audit->bytes.at, (int)audit->bytes.len, SQLITE_STATIC);
-	*r = ledger_run(ledger, put);
-}
-
-/*
- * Only what the database itself knows to be published, and one bundle at a time: the entries of a
- * bundle fill their pages, which are then free for those that come.
- */
-void ledger_audit_drop(struct ledger *ledger, int *r)
-{
-	struct ledger_audit *audit = &ledger->audit;
-	sqlite3_stmt *drop = ledger_statement(ledger, SQL_AUDIT_DROP);
-
-	audit->first_put = audit->first;
-	if (*r != 0 || audit->sealed_written / TILE_WIDTH <= audit->first / TILE_WIDTH)
-		return;
-	audit->first_put = (audit->first / TILE_WIDTH + 1) * TILE_WIDTH;
-	sqlite3_bind_int64(drop, 1, (int64_t)audit->first_put);
-	*r = ledger_run(ledger, drop);
 }
 
 /* -- each change ------------------------------------------------------------------- */

@@ -1,13 +1,15 @@
 /*
  * The audit log inside the ledger: one entry with every change, in the change's own transaction.
  *
- *   table audit       seq → the entry's bytes, as audit/entry.h has them; appended
+ *   table audit       seq → the bytes of entries, as audit/entry.h has them, one after another, the
+ *                     first of which has this number; appended
  *   table audit_tip   one row: the log's origin, and its tip (audit/tip.h) after the last entry
  *
  * An entry says who did what to which operation and what came of it; never a body, a field of one
  * or a credential. The tip is in memory, undone with the transaction and read again with the file.
  *
  *   ledger_audit.c       what entries say
+ *   ledger_audit_rows.c  their rows, and what is kept of them in memory
  *   ledger_audit_open.c  keys, origin, and whether database and files still belong together
  *   ledger_audit_tidy.c  handing committed entries to the sealer (store/sealer.h)
  *   ledger_epoch.c       the keys change, and old ones are erased
@@ -56,8 +58,13 @@ struct ledger_audit {
 	uint64_t first_put, first; /* entry in the table: after this transaction, and before */
 	uint64_t sealed_put, sealed_written; /* COUNTER_SEALED: in this transaction, and before */
 
-	/* One entry's, used again and again. */
-	struct buf text, bytes, slice;
+	struct buf text;    /* the entry's that is being written */
+	struct buf row;	    /* entries of this transaction that are in no row yet… */
+	uint64_t row_first; /* …from this one on */
+	struct buf tip_bytes;
+	struct buf fresh; /* entries that were committed last; may be empty… */
+	uint64_t fresh_first, fresh_end;
+	struct buf slice; /* what was read for the sealer */
 	uint8_t nonces[AUDIT_NONCES][ENTRY_NONCE_SIZE];
 	size_t nonces_left;
 
@@ -130,11 +137,39 @@ int ledger_say_administration(struct ledger *ledger,
 /* What was running when the last owner stopped: one entry an operation. */
 int ledger_say_lost(struct ledger *ledger, const char *reason);
 
-/* Write the tip, where it has moved, and what is sealed. Sets *r at a failure. */
-void ledger_audit_put_tip(struct ledger *ledger, int *r);
+/* All the memory that entries will need, so that none is asked for while they are written. 0,
+ * FAIL_MEMORY. */
+int ledger_audit_reserve(struct ledger_audit *audit);
+void ledger_audit_release(struct ledger_audit *audit);
 
-/* Drop a few entries that whole, published bundles hold. Sets *r at a failure. */
-void ledger_audit_drop(struct ledger *ledger, int *r);
+/* Around a transaction. */
+void ledger_audit_begin(struct ledger_audit *audit);
+/* Before its commit: write what it says, the tip and what is sealed; drop a few entries that whole,
+ * published bundles hold. Sets *r at a failure. */
+void ledger_audit_put(struct ledger *ledger, int *r);
+void ledger_audit_committed(struct ledger_audit *audit);
+void ledger_audit_undo(struct ledger_audit *audit);
+
+/* Reading committed entries from `from` on, one by one. */
+struct ledger_audit_walk {
+	sqlite3_stmt *rows;
+	uint64_t from, next; /* the number of the entry that `rest` begins with */
+	struct str rest;     /* of the row */
+};
+void ledger_audit_walk(struct ledger *ledger, uint64_t from, struct ledger_audit_walk *walk);
+/* 1 and an entry, which lasts until the next call; 0: no more; < 0. */
+int ledger_audit_next(struct ledger *ledger, struct ledger_audit_walk *walk, struct str *out_entry);
+void ledger_audit_walked(struct ledger_audit_walk *walk);
+
+/*
+ * Some committed entries from `first` on, one after another, up to before *out_end; none where
+ * there are none. The buffer is the ledger's, and may be given away for another one. 0; FAIL_STORE:
+ * they cannot be read.
+ */
+int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct buf **out_slice,
+		       uint64_t *out_end);
+/* So many of them are in memory that handing them over is worth while. */
+bool ledger_audit_has_bundle(const struct ledger_audit *audit, uint64_t first);
 
 /* With every connection: the tip, and what is sealed, as the database has them. */
 int ledger_audit_load(struct ledger *ledger);

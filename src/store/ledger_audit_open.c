@@ -22,7 +22,6 @@
 enum {
 	ENTRIES_DEFAULT = 1000,
 	INTERVAL_DEFAULT_MS = 10000,
-	CHECK_SLICE = 1024,
 };
 
 /* The tip as the database has it. An empty one is that of a log without entries. */
@@ -154,25 +153,16 @@ static void tell_key(struct ledger *ledger)
 /* Move `tip` over what is in the database. 0; 1: an entry is missing or does not follow; < 0. */
 static int follow_rows(struct ledger *ledger, struct tip *tip)
 {
-	sqlite3_stmt *from = ledger_statement(ledger, SQL_AUDIT_FROM);
+	struct ledger_audit_walk walk;
 	struct tree_growth growth;
-	int r = 1, count = 0;
+	struct str entry;
+	int r;
 
-	while (r > 0) {
-		sqlite3_bind_int64(from, 1, (int64_t)tip->frontier.size);
-		sqlite3_bind_int(from, 2, CHECK_SLICE);
-		for (count = 0; (r = ledger_step(ledger, from)) > 0; count++) {
-			struct str bytes = str_of(sqlite3_column_blob(from, 1),
-						  (size_t)sqlite3_column_bytes(from, 1));
-
-			if (publisher_follow(tip, bytes, &growth))
-				continue;
-			sqlite3_reset(from);
-			return 1;
-		}
-		if (r == 0 && count == CHECK_SLICE)
-			r = 1;
-	}
+	ledger_audit_walk(ledger, tip->frontier.size, &walk);
+	while ((r = ledger_audit_next(ledger, &walk, &entry)) > 0)
+		if (!publisher_follow(tip, entry, &growth))
+			break;
+	ledger_audit_walked(&walk);
 	return r;
 }
 
@@ -305,20 +295,14 @@ static int open_files(struct ledger *ledger, const struct store_audit *settings,
 
 /* -- all of it --------------------------------------------------------------------- */
 
-/* All the memory that entries will need, so that none is asked for while they are written. */
 static int reserve(struct ledger_audit *audit, const char *path)
 {
-	buf_init(&audit->text, ENTRY_TEXT_MAX);
-	buf_init(&audit->bytes, ENTRY_SIZE_MAX);
-	buf_init(&audit->slice, TILE_BUNDLE_MAX);
 	if (asprintf(&audit->keys_path, "%s/keys", path) < 0)
 		audit->keys_path = NULL;
 	if (asprintf(&audit->log_path, "%s/audit", path) < 0)
 		audit->log_path = NULL;
-	if (!audit->keys_path || !audit->log_path || !buf_reserve(&audit->text, ENTRY_TEXT_MAX) ||
-	    !buf_reserve(&audit->bytes, ENTRY_SIZE_MAX))
-		return fail(FAIL_MEMORY);
-	return 0;
+	return audit->keys_path && audit->log_path ? ledger_audit_reserve(audit)
+						   : fail(FAIL_MEMORY);
 }
 
 int ledger_audit_open(struct ledger *ledger, const struct store_audit *settings, const char *path,

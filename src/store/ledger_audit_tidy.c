@@ -1,9 +1,12 @@
 /*
  * Handing committed entries to the sealer, a slice at a time, after answers have been given.
  *
- * Once a checkpoint is due all that is committed is handed over, and sealed with the last slice;
- * what is written meanwhile goes along. A slice is read in a fraction of a millisecond, so that no
- * writer waits long for it.
+ * Under load each bundle's worth goes as soon as it is there. Once a checkpoint is due, all that is
+ * committed goes, and is sealed with the last slice; what is written meanwhile goes along. A slice
+ * is in memory, or read in a fraction of a millisecond, so that no writer waits long for it.
+ *
+ * A checkpoint is a dozen files and syncs, whatever it covers. So however fast entries come, there
+ * is a pause between two.
  */
 #include "store/ledger.h"
 
@@ -12,46 +15,23 @@
 #include <stdlib.h>
 
 enum {
-	SLICE = 256,	     /* entries: what a slice's buffer certainly holds */
-	SEAL_MAX = 16384,    /* sealed at the latest when so many are new, whatever still comes */
-	PUBLISHED_MS = 1000, /* …whether an entry is published by now */
-	SOON_MS = 50,	     /* …and what was given to it is asked after */
-	ROOM_MS = 5,	     /* when a busy sealer is looked at again */
-	STOPPED_MS = 1000,   /* …and one that waits after a failure */
+	SEAL_PAUSE_MS = 1000, /* between two checkpoints that are due for their entries */
+	SEAL_MAX = 16384,     /* sealed at the latest when so many are new, whatever still comes */
+	PUBLISHED_MS = 1000,  /* …whether an entry is published by now */
+	SOON_MS = 50,	      /* …and what was given to it is asked after */
+	ROOM_MS = 5,	      /* when a busy sealer is looked at again */
+	STOPPED_MS = 1000,    /* …and one that waits after a failure */
 	LAST_SLICES_MAX = 65536, /* handed over at closing; the rest the next time */
 };
-_Static_assert((int)SLICE <= (int)TILE_WIDTH, "a slice fits a bundle's buffer");
-
-/* Entries from `next` on. *out_count of them are in the slice's buffer; 0, < 0. */
-static int read_slice(struct ledger *ledger, uint64_t next, uint64_t *out_count)
-{
-	sqlite3_stmt *from = ledger_statement(ledger, SQL_AUDIT_FROM);
-	struct ledger_audit *audit = &ledger->audit;
-	int r;
-
-	*out_count = 0;
-	buf_clear(&audit->slice);
-	sqlite3_bind_int64(from, 1, (int64_t)next);
-	sqlite3_bind_int(from, 2, SLICE);
-	while ((r = ledger_step(ledger, from)) > 0) {
-		struct str bytes =
-			str_of(sqlite3_column_blob(from, 1), (size_t)sqlite3_column_bytes(from, 1));
-
-		if (bytes.len > ENTRY_SIZE_MAX || bundle_append(bytes, &audit->slice) != 0)
-			break;
-		++*out_count;
-	}
-	sqlite3_reset(from);
-	return r == 0 && *out_count ? 0 : FAIL_STORE;
-}
 
 static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	uint64_t size = audit->tip.frontier.size, count, end;
+	uint64_t size = audit->tip.frontier.size, end;
+	struct buf *slice;
 	bool is_last;
 
-	if (read_slice(ledger, look->next, &count) != 0) {
+	if (ledger_audit_slice(ledger, look->next, &slice, &end) != 0) {
 		audit->is_unreadable = true;
 		log_note(ledger->log, LOG_ERROR, "audit_not_sealed", "why",
 			 "entries of the audit log cannot be read from the database");
@@ -60,9 +40,8 @@ static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 	if (audit->now.first > look->sealed)
 		sealer_turn(audit->sealer, &(struct sealer_turn){.first = audit->now.first,
 								 .signer = audit->now.signer});
-	end = look->next + count;
-	is_last = end >= size || end - look->sealed >= SEAL_MAX;
-	sealer_give(audit->sealer, &audit->slice, is_last);
+	is_last = audit->is_handing && (end >= size || end - look->sealed >= SEAL_MAX);
+	sealer_give(audit->sealer, slice, is_last);
 	if (is_last) {
 		audit->is_handing = end < size;
 		audit->sealed_ms = env_monotonic_ms(ledger->env);
@@ -73,15 +52,16 @@ static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 static int64_t seal_due_ms(struct ledger *ledger, const struct sealer_look *look)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	uint64_t fresh = audit->tip.frontier.size - look->next;
-	int64_t left_ms;
+	uint64_t fresh = audit->tip.frontier.size - look->sealed;
+	int64_t pause_ms = audit->checkpoint_interval_ms, left_ms;
 
-	if (audit->is_handing || fresh >= audit->checkpoint_entries ||
-	    look->next < audit->now.first)
+	if (audit->is_handing || look->next < audit->now.first)
 		return 0;
 	if (!fresh)
 		return -1;
-	left_ms = audit->sealed_ms + audit->checkpoint_interval_ms - env_monotonic_ms(ledger->env);
+	if (fresh >= audit->checkpoint_entries && pause_ms > SEAL_PAUSE_MS)
+		pause_ms = SEAL_PAUSE_MS;
+	left_ms = audit->sealed_ms + pause_ms - env_monotonic_ms(ledger->env);
 	return left_ms > 0 ? left_ms : 0;
 }
 
@@ -143,10 +123,12 @@ void ledger_audit_tidy(struct ledger *ledger)
 	sealer_look(ledger->audit.sealer, &look);
 	ledger->audit.sealed = look.sealed;
 	ledger_epoch_tidy(ledger);
-	if (!look.has_room || seal_due_ms(ledger, &look) != 0)
+	if (!look.has_room)
 		return;
-	ledger->audit.is_handing = true;
-	hand_over(ledger, &look);
+	if (seal_due_ms(ledger, &look) == 0)
+		ledger->audit.is_handing = true;
+	if (ledger->audit.is_handing || ledger_audit_has_bundle(&ledger->audit, look.next))
+		hand_over(ledger, &look);
 }
 
 /* All that is left, so that a log that was closed is sealed. */
@@ -157,8 +139,9 @@ static void hand_over_last(struct ledger *ledger)
 
 	for (int i = 0; i < LAST_SLICES_MAX && can_seal(ledger); i++) {
 		sealer_wait(audit->sealer, &look);
-		if (!look.has_room || look.next == audit->tip.frontier.size)
+		if (!look.has_room || look.sealed == audit->tip.frontier.size)
 			return;
+		audit->is_handing = true;
 		hand_over(ledger, &look);
 	}
 }
@@ -184,9 +167,7 @@ void ledger_audit_close(struct ledger *ledger)
 	if (audit->is_started && can_seal(ledger))
 		end_epoch(ledger);
 	sealer_close(audit->sealer);
-	buf_fini(&audit->text);
-	buf_fini(&audit->bytes);
-	buf_fini(&audit->slice);
+	ledger_audit_release(audit);
 	note_signer_fini(&audit->now.signer);
 	audit_keys_fini(&audit->now.keys);
 	note_signer_fini(&audit->now_before.signer);

@@ -33,6 +33,7 @@ static const char pragmas[] = "PRAGMA page_size = 4096;"
 			      "PRAGMA synchronous = FULL;"
 			      "PRAGMA temp_store = MEMORY;"
 			      "PRAGMA journal_size_limit = 16777216;"
+			      "PRAGMA secure_delete = FAST;"
 			      "PRAGMA trusted_schema = OFF;";
 
 static int see_wal(void *context, sqlite3 *db, const char *name, int pages)

@@ -105,6 +105,8 @@ static const char *const migrations[] = {
 	"ALTER TABLE attempt ADD COLUMN credential TEXT NOT NULL DEFAULT '';",
 	/* 7 */
 	"ALTER TABLE budget ADD COLUMN opener INTEGER NOT NULL DEFAULT 0;", /* 0: unknown */
+	/* 8: from here on a row of `audit` may hold several entries, which older programs refuse */
+	"",
 };
 enum { MIGRATIONS = sizeof(migrations) / sizeof(migrations[0]) };
 
@@ -298,7 +300,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_AUDIT_RUNNING] =
 		"SELECT op, random, epoch, account, token, fingerprint, method, path, action"
 		" FROM operation INDEXED BY operation_open WHERE state = ?1 AND state < 5",
-	[SQL_AUDIT_DROP] = "DELETE FROM audit WHERE seq < ?1",
+	[SQL_AUDIT_DROP] = "DELETE FROM audit"
+			   " WHERE seq < (SELECT max(seq) FROM audit WHERE seq <= ?1)",
 	[SQL_VAULT_GET] = "SELECT value FROM secret WHERE name = 'vault'",
 	[SQL_VAULT_PUT] = "INSERT OR REPLACE INTO secret VALUES('vault', ?1)",
 	[SQL_DOCUMENT_IS] = "SELECT count(*) FROM document WHERE kind = ?1 AND name = ?2",
@@ -307,7 +310,9 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 	[SQL_DOCUMENT_DELETE] = "DELETE FROM document WHERE kind = ?1 AND name = ?2",
 	[SQL_DOCUMENT_LIST] = "SELECT name, value, updated_ms FROM document WHERE kind = ?1"
 			      " ORDER BY name LIMIT ?2",
-	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= ?1 ORDER BY seq LIMIT ?2",
+	[SQL_AUDIT_FROM] = "SELECT seq, entry FROM audit WHERE seq >= "
+			   "coalesce((SELECT max(seq) FROM audit WHERE seq <= ?1), ?1)"
+			   " ORDER BY seq",
 };
 
 static int schema_version(sqlite3 *db, int *out_version)

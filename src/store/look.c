@@ -145,6 +145,7 @@ int store_look_operations(struct store_look *look,
 }
 
 struct entry_visit {
+	uint64_t from;
 	int (*visit)(void *state, struct str bytes);
 	void *state;
 };
@@ -152,15 +153,24 @@ struct entry_visit {
 static int visit_entry(void *state, sqlite3_stmt *row)
 {
 	const struct entry_visit *each = state;
+	uint64_t seq = (uint64_t)sqlite3_column_int64(row, 0);
+	struct str rest = text_of(row, 1), entry;
+	int r = 0;
 
-	return each->visit(each->state, text_of(row, 0));
+	while (r == 0 && entry_next(&rest, &entry))
+		if (seq++ >= each->from)
+			r = each->visit(each->state, entry);
+	return r;
 }
 
 int store_look_entries(struct store_look *look, uint64_t seq,
 		       int (*visit)(void *state, struct str bytes), void *state)
 {
-	struct entry_visit each = {visit, state};
+	struct entry_visit each = {seq, visit, state};
 
-	return visit_rows(look, "SELECT entry FROM audit WHERE seq >= ?1 ORDER BY seq", seq,
-			  visit_entry, &each);
+	return visit_rows(
+		look,
+		"SELECT seq, entry FROM audit WHERE seq >="
+		" coalesce((SELECT max(seq) FROM audit WHERE seq <= ?1), ?1) ORDER BY seq",
+		seq, visit_entry, &each);
 }

@@ -390,7 +390,7 @@ static int take_slice(struct sealer *sealer)
 	int r = 0;
 
 	pthread_mutex_lock(&sealer->files);
-	while (r == 0 && bundle_next(&rest, &entry)) {
+	while (r == 0 && entry_next(&rest, &entry)) {
 		r = publisher_take(&sealer->publisher, entry);
 		if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
 			r = seal(sealer);

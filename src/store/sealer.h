@@ -66,7 +66,7 @@ void sealer_failing(struct sealer *sealer, size_t *out_anchors, size_t *out_witn
 void sealer_wait(struct sealer *sealer, struct sealer_look *out_look);
 
 /*
- * Hand over entries, each as bundle_append() writes it; only where there is room. `entries` becomes
+ * Hand over entries, one after another; only where there is room. `entries` becomes
  * another, empty buffer.
  */
 void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal);

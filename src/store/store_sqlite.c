@@ -457,8 +457,7 @@ static int engine_begin(struct engine *engine)
 	tokens_begin(&ledger->tokens);
 	memcpy(ledger->counts_before, ledger->counts, sizeof(ledger->counts));
 	ledger->waiting_before = ledger->waiting;
-	ledger->audit.tip_before = ledger->audit.tip;
-	ledger->audit.now_before = ledger->audit.now;
+	ledger_audit_begin(&ledger->audit);
 	ledger->added = 0;
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
@@ -542,16 +541,14 @@ static int write_tail(struct ledger *ledger)
 			ledger_counter_put(ledger, i, (int64_t)ledger->counts[i], &r);
 	if (ledger->waiting != ledger->waiting_before)
 		ledger_counter_put(ledger, COUNTER_WAITING, (int64_t)ledger->waiting, &r);
-	ledger_audit_put_tip(ledger, &r);
-	ledger_audit_drop(ledger, &r);
+	ledger_audit_put(ledger, &r);
 	ledger_counter_put(ledger, COUNTER_BATCH, ledger->batch + 1, &r);
 	return r;
 }
 
 static void committed(struct ledger *ledger)
 {
-	ledger->audit.sealed_written = ledger->audit.sealed_put;
-	ledger->audit.first = ledger->audit.first_put;
+	ledger_audit_committed(&ledger->audit);
 	ledger_epoch_finish(ledger);
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
@@ -603,8 +600,7 @@ static void engine_rollback(struct engine *engine)
 	tokens_undo(&ledger->tokens);
 	memcpy(ledger->counts, ledger->counts_before, sizeof(ledger->counts));
 	ledger->waiting = ledger->waiting_before;
-	ledger->audit.tip = ledger->audit.tip_before;
-	ledger->audit.now = ledger->audit.now_before;
+	ledger_audit_undo(&ledger->audit);
 	ledger->has_thawed = false;
 	ledger->forgotten_count = 0;
 }

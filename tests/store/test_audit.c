@@ -56,10 +56,10 @@ static int collect(void *state, uint64_t index, struct str bytes, const struct e
 	return 0;
 }
 
-/* Verify the published log and read what it says. */
-static void read_log(void)
+/* Verify the published log and read what it says, where somebody collects that. */
+static void read_log(int (*on_entry)(void *, uint64_t, struct str, const struct entry *))
 {
-	struct verify_order order = {.on_entry = collect};
+	struct verify_order order = {.on_entry = on_entry};
 	struct note_verifier verifier;
 	char path[128], why[256], vkey[NOTE_KEY_MAX] = "";
 	static const struct vault_master own;
@@ -90,9 +90,18 @@ static void read_log(void)
 static void close_and_read(size_t entries)
 {
 	world_close(&world);
-	read_log();
+	read_log(collect);
 	assert_int_equal(told.report.result, VERIFY_OK);
 	assert_int_equal(told.count, entries);
+}
+
+/* As many as these, whatever they say. */
+static void close_and_count(size_t entries)
+{
+	world_close(&world);
+	read_log(NULL);
+	assert_int_equal(told.report.result, VERIFY_OK);
+	assert_int_equal(told.report.entries, entries);
 }
 
 static void assert_told(size_t index, enum entry_type type, const char *part)
@@ -136,6 +145,8 @@ static void shell(const char *script)
 	assert_int_equal(setenv("D", directory, 1), 0);
 	assert_int_equal(system(script), 0);
 }
+
+static void leave_unsealed(void);
 
 /* -- what is told ------------------------------------------------------------------ */
 
@@ -374,10 +385,10 @@ static void checkpoint_comes_with_the_entries(void **state)
 	world_close(&world);
 }
 
+static const struct store_audit soon = {.checkpoint_interval_ms = 100};
+
 static void checkpoint_comes_with_time(void **state)
 {
-	static const struct store_audit soon = {.checkpoint_interval_ms = 100};
-
 	world_audit = &soon;
 	open_world();
 	world_completed(&world, "acme", "t1");
@@ -385,22 +396,26 @@ static void checkpoint_comes_with_time(void **state)
 	world_close(&world);
 }
 
-static int count_rows(void)
+static int number_of(const char *sql)
 {
 	sqlite3_stmt *count;
 	char path[128];
 	sqlite3 *db;
-	int rows;
+	int number;
 
 	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
 	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, "SELECT count(*) FROM audit", -1, &count, NULL),
-			 SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &count, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
-	rows = sqlite3_column_int(count, 0);
+	number = sqlite3_column_int(count, 0);
 	sqlite3_finalize(count);
 	sqlite3_close(db);
-	return rows;
+	return number;
+}
+
+static int count_rows(void)
+{
+	return number_of("SELECT count(*) FROM audit");
 }
 
 static void log_goes_on_over_many_tiles(void **state)
@@ -420,6 +435,93 @@ static void log_goes_on_over_many_tiles(void **state)
 	assert_false(is_there("audit/tile/0/004.p"));
 	assert_true(count_rows() < 700); /* whole bundles are in files alone */
 	assert_true(count_rows() >= 1400 % 256);
+}
+
+/* One transaction of so many claims, each with a path of `length` bytes. */
+static void claim_together(int count, size_t length)
+{
+	char *path = calloc(1, length + 1), token[32];
+	static int number;
+
+	assert_non_null(path);
+	memset(path, 'p', length);
+	world_hold(&world);
+	for (int i = 0; i < count; i++) {
+		struct store_command *claim;
+
+		snprintf(token, sizeof(token), "together-%d", number++);
+		claim = world_claim(&world, "acme", token, 'a');
+		claim->operation.path = str_of(path, length);
+		world_submit(&world, claim);
+	}
+	world_release(&world);
+	world_wait(&world, count);
+	free(path);
+}
+
+static void transaction_of_many_entries_is_one_row(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "alone");
+	claim_together(100, 20);
+	close_and_count(102);
+	assert_int_equal(count_rows(), 3);
+	open_world(); /* all of them were running, which is one transaction more */
+	close_and_count(202);
+	assert_int_equal(count_rows(), 4);
+}
+
+/* More than a row holds, and more than is kept in memory for the sealer. */
+static void transaction_of_very_many_entries_is_several_rows(void **state)
+{
+	open_world();
+	claim_together(80, 30000);
+	world_completed(&world, "acme", "after");
+	close_and_count(82);
+	assert_int_equal(count_rows(), 5);
+}
+
+/* While the sealer has other things to do, more is committed than memory keeps for it. */
+static void rows_are_read_where_memory_does_not_reach(void **state)
+{
+	static const struct store_audit late = {.checkpoint_entries = 1 << 20,
+						.checkpoint_interval_ms = 1 << 30};
+
+	world_audit = &late;
+	open_world();
+	for (int i = 0; i < 12; i++)
+		claim_together(50, 4000);
+	assert_false(is_there("audit/checkpoint"));
+	close_and_count(600);
+}
+
+static void rows_go_once_all_their_entries_are_in_whole_bundles(void **state)
+{
+	world_audit = &soon;
+	open_world();
+	claim_together(200, 20);
+	claim_together(200, 20);
+	assert_comes("audit/checkpoints/400");
+	world_completed(&world, "acme", "t1"); /* knows of the checkpoint */
+	world_completed(&world, "acme", "t2");
+	close_and_count(404);
+	assert_int_equal(number_of("SELECT min(seq) FROM audit"), 200);
+}
+
+/* As after a crash: only the beginning of a row was published. */
+static void published_log_may_end_within_a_row(void **state)
+{
+	open_world();
+	world_completed(&world, "acme", "t0");
+	world_close(&world);
+	leave_unsealed();
+	assert_false(is_there("audit/checkpoints/6"));
+	execute("UPDATE audit SET entry = CAST("
+		"(SELECT entry FROM audit WHERE seq = 1) || (SELECT entry FROM audit WHERE seq = 2)"
+		" || (SELECT entry FROM audit WHERE seq = 3) AS BLOB) WHERE seq = 1");
+	execute("DELETE FROM audit WHERE seq IN (2, 3)");
+	open_world();
+	close_and_count(6);
 }
 
 /* -- what is refused --------------------------------------------------------------- */
@@ -530,12 +632,12 @@ static void leave_unsealed(void)
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_false(is_there("audit/checkpoint"));
 }
 
 static void unsealed_entries_are_sealed_by_the_next_one(void **state)
 {
 	leave_unsealed();
+	assert_false(is_there("audit/checkpoint"));
 	open_world();
 	close_and_read(4);
 }
@@ -639,6 +741,11 @@ int main(void)
 		ROW(checkpoint_comes_with_the_entries),
 		ROW(checkpoint_comes_with_time),
 		ROW(log_goes_on_over_many_tiles),
+		ROW(transaction_of_many_entries_is_one_row),
+		ROW(transaction_of_very_many_entries_is_several_rows),
+		ROW(rows_are_read_where_memory_does_not_reach),
+		ROW(rows_go_once_all_their_entries_are_in_whole_bundles),
+		ROW(published_log_may_end_within_a_row),
 		ROW(keys_are_their_owners_alone),
 		ROW(missing_key_is_refused_once_there_are_entries),
 		ROW(older_database_is_rolled_back),
