@@ -249,6 +249,11 @@ static void write_audit(const struct gate *gate, const struct store_stats *stats
 	write_number(out, "audit_sealer_stopped", "gauge",
 		     "1: nothing is signed, since the audit log's files fail or were changed.",
 		     stats->log_is_stopped);
+	describe(out, "audit_places_failing", "gauge",
+		 "Anchors and witnesses that did not take the last checkpoint offered to them.");
+	write_labelled(out, "audit_places_failing", "kind", "anchor", stats->log_anchors_failing);
+	write_labelled(out, "audit_places_failing", "kind", "witness",
+		       stats->log_witnesses_failing);
 }
 
 static void write_failures(const struct gate *gate, struct buf *out)

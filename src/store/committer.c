@@ -298,8 +298,11 @@ static void read_log_stats(struct engine_log *log, struct store_stats *stats)
 	struct sealer *sealer = atomic_load(&log->sealer);
 	struct sealer_look look = {.is_stopped = false};
 
-	if (sealer)
+	stats->log_anchors_failing = stats->log_witnesses_failing = 0;
+	if (sealer) {
 		sealer_look(sealer, &look);
+		sealer_failing(sealer, &stats->log_anchors_failing, &stats->log_witnesses_failing);
+	}
 	stats->log_published = look.sealed;
 	stats->log_is_stopped = look.is_stopped || atomic_load(&log->is_unreadable);
 	stats->log_entries = atomic_load(&log->entries);

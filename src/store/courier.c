@@ -165,10 +165,30 @@ static void tell(struct courier *courier, const struct courier_place *place, enu
 	log_end(&line);
 }
 
+static void count_trouble(struct courier *courier, const struct courier_place *place,
+			  enum courier_end end)
+{
+	bool is_witness = place->key.name[0] != '\0';
+	atomic_size_t *failing =
+		is_witness ? &courier->failing_witnesses : &courier->failing_anchors;
+
+	if (place->last == COURIER_DONE && end != COURIER_DONE)
+		atomic_fetch_add(failing, 1);
+	if (place->last != COURIER_DONE && end == COURIER_DONE)
+		atomic_fetch_sub(failing, 1);
+}
+
+void courier_troubles(struct courier *courier, struct courier_troubles *out_troubles)
+{
+	out_troubles->anchors = atomic_load(&courier->failing_anchors);
+	out_troubles->witnesses = atomic_load(&courier->failing_witnesses);
+}
+
 /* A trouble is told when it begins, or becomes another. */
 static void note_end(struct courier *courier, struct courier_place *place, enum courier_end end,
 		     const char *why)
 {
+	count_trouble(courier, place, end);
 	if (end != COURIER_DONE && end != place->last)
 		tell(courier, place, end, why);
 	place->last = end;

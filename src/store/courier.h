@@ -62,6 +62,12 @@ int courier_compare(struct courier *courier, char *why, size_t why_size);
 /* Start the thread. 0, FAIL_MEMORY. */
 int courier_start(struct courier *courier);
 
+/* Of how many the last call ended badly. Any thread. */
+struct courier_troubles {
+	size_t anchors, witnesses;
+};
+void courier_troubles(struct courier *courier, struct courier_troubles *out_troubles);
+
 /* A checkpoint of that size has been published; copied. Any thread; does not block. */
 void courier_give(struct courier *courier, uint64_t size, struct str checkpoint);
 

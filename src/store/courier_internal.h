@@ -12,6 +12,7 @@
 #include "store/courier.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 enum { COURIER_WHY_MAX = 512 };
@@ -44,8 +45,9 @@ struct courier {
 
 	pthread_t thread;
 	bool is_started;
-	atomic_bool is_stopping; /* calls that run are to end at once */
-	pthread_mutex_t lock;	 /* what follows, down to the next group */
+	atomic_bool is_stopping;			  /* calls that run are to end at once */
+	atomic_size_t failing_anchors, failing_witnesses; /* whose last call ended badly */
+	pthread_mutex_t lock;				  /* what follows, down to the next group */
 	pthread_cond_t changed;
 	bool is_closing, has_given;
 	uint64_t given_size;

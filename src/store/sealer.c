@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -46,7 +47,7 @@ struct sealer {
 	struct sealer_turn turn; /* first 0: none */
 	struct publisher publisher;
 	bool is_publisher_open;
-	bool is_anchor_lost;
+	atomic_size_t lost_anchors; /* that are folders: the last checkpoint is not there */
 	int pause_s;
 };
 
@@ -262,6 +263,16 @@ void sealer_look(struct sealer *sealer, struct sealer_look *out_look)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
+void sealer_failing(struct sealer *sealer, size_t *out_anchors, size_t *out_witnesses)
+{
+	struct courier_troubles troubles = {0};
+
+	if (sealer->courier)
+		courier_troubles(sealer->courier, &troubles);
+	*out_anchors = atomic_load(&sealer->lost_anchors) + troubles.anchors;
+	*out_witnesses = troubles.witnesses;
+}
+
 void sealer_wait(struct sealer *sealer, struct sealer_look *out_look)
 {
 	pthread_mutex_lock(&sealer->lock);
@@ -349,16 +360,17 @@ void sealer_close(struct sealer *sealer)
 /* An anchor is on other storage, which may be away: the log goes on, and the next one is copied. */
 static void copy_to_anchors(struct sealer *sealer)
 {
-	bool was_lost = sealer->is_anchor_lost;
+	bool was_lost = atomic_load(&sealer->lost_anchors) != 0;
+	size_t lost = 0;
 
-	sealer->is_anchor_lost = false;
 	for (size_t i = 0; i < sealer->anchor_count; i++) {
 		if (publisher_anchor(&sealer->publisher, sealer->anchors[i]) == 0)
 			continue;
-		sealer->is_anchor_lost = true;
+		lost++;
 		if (!was_lost)
 			warn_of_anchor(sealer, sealer->anchors[i], strerror(errno));
 	}
+	atomic_store(&sealer->lost_anchors, lost);
 }
 
 static int seal(struct sealer *sealer)

@@ -58,6 +58,10 @@ struct sealer_look {
 };
 void sealer_look(struct sealer *sealer, struct sealer_look *out_look);
 
+/* How many anchors could not be given the last checkpoint that they were offered, and how many
+ * witnesses did not cosign theirs. Any thread. */
+void sealer_failing(struct sealer *sealer, size_t *out_anchors, size_t *out_witnesses);
+
 /* Wait until there is room, or it is stopped. */
 void sealer_wait(struct sealer *sealer, struct sealer_look *out_look);
 

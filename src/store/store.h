@@ -371,6 +371,8 @@ struct store_stats {
 	uint64_t log_entries;	/* since it began */
 	uint64_t log_published; /* of them, by signed checkpoints */
 	bool log_is_stopped; /* nothing is published: its files fail, or are not what was signed */
+	size_t log_anchors_failing;   /* do not have the last checkpoint offered to them */
+	size_t log_witnesses_failing; /* have not cosigned theirs */
 };
 
 /* How the store keeps its audit log. */

@@ -6,7 +6,8 @@ from harness.metrics import sample, samples
 from harness.people import Person
 from harness.rules import eventually
 from harness.upstream import Upstream, answer
-from test_audit import SOON
+from test_audit import SOON, vkey
+from test_audit_witness import anchor, witness  # noqa: F401 (fixtures)
 from test_notify import heard, listener, pay, settings, told_gate  # noqa: F401 (fixtures)
 
 ENDS = ('approved', 'denied', 'expired', 'withdrawn')
@@ -210,6 +211,32 @@ def test_nothing_is_signed(start_gate, upstream, path, token):
     tiles.unlink()
     (gate.data / 'audit' / 'away').rename(tiles)
     eventually(lambda: log(gate)[3] == 0 and log(gate)[0] == log(gate)[1], what='signing goes on')
+
+
+def failing(gate):
+    """How many anchors, and how many witnesses, do not take checkpoints."""
+    return [sample(gate, f'audit_places_failing{{kind="{kind}"}}') for kind in ('anchor', 'witness')]
+
+
+def test_places_that_take_no_checkpoint(start_gate, upstream, tmp_path, witness, anchor, number, token):  # noqa: F811
+    # Shows that a folder that is away, an anchor and a witness that refuse are each counted until they take one.
+    folder = tmp_path / 'not-mounted'
+    anchor.status = witness.status = 503
+    places = {'anchors': [folder, anchor.url], 'witnesses': [witness.setting]}
+    gate = start_gate(None, config(upstream, audit={**SOON, **places}))
+    witness.trust(vkey(gate))
+    gate.post(f'/w/{number}', token)
+    eventually(lambda: failing(gate) == [2, 1], what='three places that fail')
+    folder.mkdir()
+    gate.post(f'/w/{number}', token + '-2')
+    eventually(lambda: failing(gate) == [1, 1], what='a folder that is there')
+    anchor.status = None
+    eventually(lambda: failing(gate) == [0, 1], seconds=30, what='an anchor that takes it')
+    witness.status = None
+    eventually(lambda: failing(gate) == [0, 0], seconds=60, what='a witness that cosigns')
+    anchor.stop()
+    gate.post(f'/w/{number}', token + '-3')
+    eventually(lambda: failing(gate) == [1, 0], what='an anchor that is away')
 
 
 def test_no_label_names_anybody(told_gate, number, token, account):
