@@ -38,22 +38,36 @@ function destination(approval) {
 	return h('code', {class: 'destination'}, h('b', null, said(to.method)), ' ', said(to.url ?? to.path ?? to.upstream));
 }
 
+/* Those that the service acts on. */
+function headers(approval) {
+	const named = Object.entries(approval.sent?.headers ?? {});
+
+	return named.length ? named.map(([name, text]) => h('div', null, h('code', null, said(name)), ' ', value(text))) : null;
+}
+
 function value(of) {
 	return of === undefined || of === null ? h('span', {class: 'quiet'}, 'nothing') : h('code', null, json(of));
+}
+
+/* Masks are equal, whatever is behind them. */
+function notCompared(approval) {
+	return JSON.stringify(approval.command ?? null).includes('••••') ? 'Secret fields may differ; they are not compared.' : null;
 }
 
 function changes(approval) {
 	if (!approval.previous)
 		return h('p', {class: 'quiet'}, 'The first of its kind for this account: there is nothing to compare it with.');
-	if (!approval.changed?.length)
-		return h('p', null, 'The same as the last of its kind, ', operationLink(approval.previous.operation), ' ', when(approval.previous.at), '.');
+	const changed = [...(approval.sent_changed ?? []), ...(approval.changed ?? [])];
+
+	if (!changed.length)
+		return h('p', null, 'The same as the last of its kind, ', operationLink(approval.previous.operation), ' ', when(approval.previous.at), '. ', notCompared(approval));
 	return [
 		h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What changed'}, h('table', {class: 'changes'},
 			h('thead', null, h('tr', null, ['Field', 'Last time', 'Now'].map((name) => h('th', {scope: 'col'}, name)))),
-			h('tbody', null, approval.changed.map((change) => h('tr', null,
+			h('tbody', null, changed.map((change) => h('tr', null,
 				h('th', {scope: 'row'}, said(change.path)), h('td', {class: 'was'}, value(change.from)),
 				h('td', {class: 'is'}, value(change.to))))))),
-		h('p', {class: 'hint'}, 'Compared with ', operationLink(approval.previous.operation), ', ', when(approval.previous.at), '.'),
+		h('p', {class: 'hint'}, 'Compared with ', operationLink(approval.previous.operation), ', ', when(approval.previous.at), '. ', notCompared(approval)),
 	];
 }
 
@@ -152,6 +166,7 @@ class Card {
 			approval.consequence ? h('p', {class: 'consequence'}, said(approval.consequence)) : null,
 			facts([
 				['Goes to', destination(approval)],
+				['Headers', headers(approval)],
 				['Asked by', [who(approval.asked?.agent || approval.asked?.by), ', ', when(approval.asked?.at)]],
 				['Account', who(approval.asked?.account)],
 				['Agreed', approval.needed > 1 ? `${approval.given} of ${approval.needed} people` : null],

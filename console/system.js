@@ -83,23 +83,52 @@ function budgetTable(list) {
 		h('tbody', null, list.map(budgetRow))));
 }
 
+/*
+ * A list that is shown from its beginning, as many pages of it as were asked for. Its button stays
+ * where it is while the rest is drawn anew, so that who is at it stays there.
+ */
+function growing(path, name, draw, refresh) {
+	let wanted = 1;
+	const body = h('div'), pager = h('div', {class: 'buttons pager'});
+	const button = h('button', {type: 'button', onclick: () => {
+		wanted++;
+		refresh();
+	}}, `More ${name}`);
+
+	async function show() {
+		const list = [];
+		let next = null;
+
+		for (let i = 0; i < wanted && (i === 0 || next); i++) {
+			const page = await get(query(path, {cursor: next}), true);
+			list.push(...page[name]);
+			({next} = page);
+		}
+		replace(body, draw(list));
+		if (!next)
+			button.remove();
+		else if (!button.isConnected)
+			pager.append(button);
+	}
+	return {show, root: h('div', null, body, pager)};
+}
+
 export const locks = {
 	title: 'Locks and budgets',
 	show(root) {
 		const alert = h('p', {class: 'alert', role: 'alert'});
-		const held = h('div'), budgets = h('div'), queue = h('div');
+		const queue = h('div');
 		const section = (id, title, body) => h('section', {'aria-labelledby': id}, h('h2', {id}, title), body);
-		const others = (found) => found.more ? h('p', {class: 'quiet'}, 'There are more than are shown.') : null;
+		const held = growing('/api/locks', 'locks', (list) => list.length ? lockTable(list) : emptyPlace('No lock is held', 'Nobody waits for one either.'), refresh);
+		const budgets = growing('/api/budgets', 'budgets', (list) => list.length ? budgetTable(list) :
+			emptyPlace('No budget is open', 'What an action declares with opens_budget appears here.'), refresh);
 
-		replace(root, h('h1', null, 'Locks, budgets and queue'), alert, section('locks-title', 'Locks', held),
-			section('budgets-title', 'Budgets', budgets), section('queue-title', 'Queue', queue));
+		replace(root, h('h1', null, 'Locks, budgets and queue'), alert, section('locks-title', 'Locks', held.root),
+			section('budgets-title', 'Budgets', budgets.root), section('queue-title', 'Queue', queue));
 
 		async function refresh() {
 			try {
-				const [found, opened, queued] = await Promise.all([get('/api/locks', true), get('/api/budgets', true),
-					get('/api/operations?state=queued&limit=50', true)]);
-				replace(held, found.locks.length ? lockTable(found.locks) : emptyPlace('No lock is held', 'Nobody waits for one either.'), others(found));
-				replace(budgets, opened.budgets.length ? budgetTable(opened.budgets) : emptyPlace('No budget is open', 'What an action declares with opens_budget appears here.'), others(opened));
+				const [queued] = await Promise.all([get('/api/operations?state=queued&limit=50', true), held.show(), budgets.show()]);
 				replace(queue, queued.operations.length ? operationTable(queued.operations, 'Queue') : emptyPlace('The queue is empty', 'Everything has been sent.'));
 				alert.textContent = '';
 			} catch (problem) {

@@ -36,7 +36,7 @@ function resolveForm(operation, happened, card) {
 			await post(`/api/operations/${encodeURIComponent(operation.id)}/resolve`, {
 				happened, why: why.value.trim(), epoch: operation.epoch,
 				...(happened && reference.value.trim() ? {reference: reference.value.trim()} : {}),
-				...(!happened && retry.checked ? {retry: true} : {}),
+				...(happened ? {} : {retry: retry.checked}),
 			});
 			card.done(happened ? 'Recorded: it happened. Retries are told so.' : 'Recorded: it did not happen.');
 		} catch (problem) {

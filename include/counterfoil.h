@@ -71,6 +71,15 @@ COUNTERFOIL_API const char *counterfoil_error(void);
 COUNTERFOIL_API int counterfoil_journal_open(const char *path, counterfoil_journal **out_journal);
 COUNTERFOIL_API void counterfoil_journal_close(counterfoil_journal *journal); /* NULL is fine */
 
+/*
+ * Forget what ended at least so many seconds ago and has not changed since; never what has no known
+ * end, or somebody is at. A step that is forgotten and run again is sent again: only its gate may
+ * still know its token. COUNTERFOIL_OK: *out_count entries are gone (NULL is fine); REFUSED: it is
+ * less than a second, or more than 10 years; UNRECORDED, NO_MEMORY: some may be gone.
+ */
+COUNTERFOIL_API int counterfoil_journal_prune(counterfoil_journal *journal, long older_seconds,
+					      unsigned long *out_count);
+
 /* A request that is to be freed; it may be sent any number of times. NULL: no memory. */
 COUNTERFOIL_API counterfoil_request *counterfoil_request_new(const char *method, const char *url);
 COUNTERFOIL_API void counterfoil_request_free(counterfoil_request *request); /* NULL is fine */
@@ -103,6 +112,12 @@ COUNTERFOIL_API int counterfoil_request_set_tls(counterfoil_request *request, co
 						const char *certificate, const char *key);
 /* As curl has it. "": none; NULL, and where it is not called: the environment's. */
 COUNTERFOIL_API int counterfoil_request_set_proxy(counterfoil_request *request, const char *proxy);
+/*
+ * Hosts that are reached without one, with commas between them: names and those below them,
+ * addresses, networks; "*": all. NULL, and where it is not called: the environment's no_proxy.
+ */
+COUNTERFOIL_API int counterfoil_request_set_no_proxy(counterfoil_request *request,
+						     const char *hosts);
 /* Some of enum counterfoil_flag, or'ed. REFUSED: there is another bit. */
 COUNTERFOIL_API int counterfoil_request_set_flags(counterfoil_request *request, unsigned flags);
 /*
@@ -111,6 +126,9 @@ COUNTERFOIL_API int counterfoil_request_set_flags(counterfoil_request *request, 
  */
 COUNTERFOIL_API int counterfoil_request_set_times(counterfoil_request *request, long wait,
 						  long timeout);
+/* Milliseconds until a connection stands, with TLS and a proxy's tunnel: 1 to 86400000 (10000). */
+COUNTERFOIL_API int counterfoil_request_set_connect_timeout(counterfoil_request *request,
+							    long timeout);
 
 /*
  * The token of the request's step, committed to the journal before it is told, for a request that

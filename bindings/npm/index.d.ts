@@ -54,8 +54,14 @@ export type Options = Which & {
 	caFile?: string;
 	clientCert?: string;
 	clientKey?: string;
-	/** http://[user:password@]host:port; none is taken from the environment. */
+	/** The server's certificate is not checked. */
+	insecure?: boolean;
+	/** http://[user:password@]host:port; "": none at all. Else the environment's, as with curl. */
 	proxy?: string;
+	/** Hosts that are reached without it, with commas; "*" for all. Else the environment's. */
+	noProxy?: string;
+	/** Seconds until a connection stands, with TLS and a proxy's tunnel: 10. */
+	connectTimeout?: number;
 };
 
 export type SendOptions = Options & {

@@ -19,7 +19,7 @@ export const version = '0.1.0';
 const OURS = ['idempotency-key', 'counterfoil-task', 'counterfoil-step', 'counterfoil-retry-of', 'content-length',
 	'transfer-encoding', 'host', 'connection'];
 const OPTIONS = ['task', 'step', 'key', 'new', 'headers', 'body', 'json', 'wait', 'timeout', 'honoursKey',
-	'sameAccount', 'output', 'caFile', 'clientCert', 'clientKey', 'proxy'];
+	'sameAccount', 'output', 'connectTimeout', 'caFile', 'clientCert', 'clientKey', 'insecure', 'proxy', 'noProxy'];
 
 /** An open journal. Other processes may have it open too. */
 export class Journal {
@@ -83,7 +83,11 @@ function requestOf(method, url, options) {
 	const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
 	if (unknown.length)
 		throw new TypeError(`no such option: ${unknown.join(', ')}`);
-	const {task, step, key, caFile, clientCert, clientKey, proxy} = options;
+	const {task, step, key, caFile, clientCert, clientKey, insecure = false, proxy, noProxy, connectTimeout = 10} = options;
+	if (typeof insecure !== 'boolean')
+		throw new TypeError('insecure is true or false');
+	if (!(connectTimeout > 0))
+		throw new RangeError('connectTimeout is a number of seconds');
 	return {
 		step: readStep({task, step, method, url, key}),
 		...contentOf(options),
@@ -92,7 +96,7 @@ function requestOf(method, url, options) {
 		honoursKey: options.honoursKey ?? false,
 		sameAccount: options.sameAccount ?? false,
 		output: options.output ?? null,
-		route: {caFile, clientCert, clientKey, proxy},
+		route: {caFile, clientCert, clientKey, isInsecure: insecure, proxy, noProxy, connectMs: connectTimeout * 1000},
 	};
 }
 

@@ -85,7 +85,7 @@ _counterfoil_op() {
 		;;
 	show) _counterfoil_reply "$common" ;;
 	cancel | release) _counterfoil_reply "$common --why" ;;
-	locks) _counterfoil_reply "$common --held --waiting" ;;
+	locks) _counterfoil_reply "$common --held --waiting --limit --cursor" ;;
 	resolve)
 		_counterfoil_reply "$common --happened --did-not --no-retry --why --reference
 			--epoch"
@@ -152,12 +152,13 @@ _counterfoil_call() {
 		if [[ $current == -* ]]; then
 			_counterfoil_reply "$call_options"
 		else
-			_counterfoil_reply "list show forget token POST PUT PATCH DELETE"
+			_counterfoil_reply "list show forget prune token POST PUT PATCH DELETE"
 		fi
 		;;
 	list) _counterfoil_reply "--task --step --open --limit --journal --json --help" ;;
 	show) _counterfoil_reply "--journal --json --help" ;;
 	forget) _counterfoil_reply "--force --journal --help" ;;
+	prune) _counterfoil_reply "--older --dry-run --journal --json --help" ;;
 	token) _counterfoil_reply "--task --step --new --journal --help" ;;
 	*) _counterfoil_reply "$call_options" ;;
 	esac
@@ -237,7 +238,7 @@ _counterfoil_help() {
 		_counterfoil_reply "serve sandbox call op approve deny key secret audit vault
 			drill config"
 		;;
-	call) _counterfoil_reply "list show forget token" ;;
+	call) _counterfoil_reply "list show forget prune token" ;;
 	op) _counterfoil_reply "list show cancel resolve locks release" ;;
 	key) _counterfoil_reply "create list revoke rm" ;;
 	secret) _counterfoil_reply "set list rm" ;;

@@ -12,6 +12,8 @@
 
 #include <stdio.h>
 
+enum { NAME_SHOWN_MAX = 64 }; /* bytes of a name that is not known */
+
 #define JSON_HEADERS "Content-Type: application/json\r\nCache-Control: no-store\r\n"
 
 /* -- which endpoint ---------------------------------------------------------------- */
@@ -85,6 +87,14 @@ struct api_call *api_call_of(struct store_command *command)
 	return command->owner;
 }
 
+void *api_state_new(struct api_call *call, size_t size)
+{
+	call->state = arena_zalloc(&call->exchange->mem, size);
+	if (!call->state)
+		exchange_abort(call->exchange);
+	return call->state;
+}
+
 void api_ask(struct api_call *call, store_done done)
 {
 	call->command.mem = &call->exchange->mem;
@@ -99,6 +109,19 @@ struct str api_scope(const struct api_call *call)
 		return STR("");
 	require(call->caller.account.len != 0); /* or it would see all of them */
 	return call->caller.account;
+}
+
+bool api_keep_to_scope(struct api_call *call)
+{
+	struct str *filter = &call->command.filter_account;
+
+	if (filter->len && !caller_may_see(&call->caller, *filter)) {
+		api_problem(call, PROBLEM_FORBIDDEN, "You see the operations of your own account.");
+		return false;
+	}
+	if (!filter->len)
+		*filter = api_scope(call);
+	return true;
 }
 
 bool api_operation_id(struct api_call *call, struct operation_id *out_id)
@@ -177,7 +200,8 @@ void api_refuse_caller(struct api_call *call, struct str why, const char *detail
 {
 	struct problem_facts facts = {.detail = detail};
 
-	facts.problem = caller_failed(call->admin->gate, call->exchange->peer, why, &facts.after_s);
+	facts.problem = caller_failed(call->admin->gate, DOOR_ADMIN, call->exchange->peer, why,
+				      &facts.after_s);
 	problem_answer(call->exchange, &facts, STR(ADMIN_GUARDS), NULL);
 }
 
@@ -217,6 +241,35 @@ static bool has_power(struct api_call *call)
 	return false;
 }
 
+static const struct api_member *known_member(const struct api_call *call, struct str name)
+{
+	const struct api_member *known = call->endpoint->members;
+
+	while (known->name && !str_equal(str_from(known->name), name))
+		known++;
+	return known->name ? known : NULL;
+}
+
+/* Refuse what would otherwise be passed over: nobody asks for something and gets another thing. */
+static bool is_understood(struct api_call *call)
+{
+	char detail[NAME_SHOWN_MAX + 64];
+
+	for (size_t i = 0; i < call->body->object.count; i++) {
+		const struct json_member *member = &call->body->object.members[i];
+		const struct api_member *known = known_member(call, member->name);
+		struct str shown = str_cut(member->name, NAME_SHOWN_MAX);
+
+		if (known && (!known->is_text || member->value->type == JSON_STRING))
+			continue;
+		snprintf(detail, sizeof(detail), "\"%.*s\" is %s.", STR_ARG(shown),
+			 known ? "a text" : "nothing that is known here");
+		api_problem(call, PROBLEM_BODY_MALFORMED, detail);
+		return false;
+	}
+	return true;
+}
+
 static void read_body(struct api_call *call)
 {
 	struct json_value *body;
@@ -226,10 +279,10 @@ static void read_body(struct api_call *call)
 			  &body, &error)) {
 	case 0:
 		call->body = body;
-		if (body->type == JSON_OBJECT)
-			call->endpoint->handler(call);
-		else
+		if (body->type != JSON_OBJECT)
 			api_problem(call, PROBLEM_BODY_MALFORMED, "The body is a JSON object.");
+		else if (is_understood(call))
+			call->endpoint->handler(call);
 		break;
 	case JSON_REFUSED:
 		api_problem(call, PROBLEM_BODY_MALFORMED, error.detail);

@@ -34,6 +34,12 @@ enum api_body {
 	API_BODY_OBJECT, /* a JSON object; without one: 400 */
 };
 
+/* A member of a body. One that is not known might have been meant to limit what is done. */
+struct api_member {
+	const char *name;
+	bool is_text; /* else the handler says what it is */
+};
+
 struct api_endpoint {
 	const char *method;	 /* a GET is a HEAD's too */
 	const char *path;	 /* "{name}" stands for one segment, not empty */
@@ -41,6 +47,8 @@ struct api_endpoint {
 	enum caller_power power; /* of the caller's role */
 	bool is_of_all;		 /* and only for who sees all accounts: it cannot be told apart */
 	enum api_body body;
+	const struct api_member
+		*members; /* of API_BODY_OBJECT: all that it may have, then {NULL} */
 	void (*handler)(struct api_call *call);
 	const char *summary; /* what it is for, one line */
 };
@@ -96,6 +104,9 @@ extern const struct caller api_operator;
 
 /* -- for handlers ------------------------------------------------------------------ */
 
+/* `size` bytes of zeros, as call->state. NULL: no memory, and the exchange has ended. */
+void *api_state_new(struct api_call *call, size_t size);
+
 /* Ask the store call->command; `done` gets it with owner == call. */
 void api_ask(struct api_call *call, store_done done);
 
@@ -107,6 +118,12 @@ struct api_call *api_call_of(struct store_command *command);
  * where it sees all of them.
  */
 struct str api_scope(const struct api_call *call);
+
+/*
+ * Narrow the filter of call->command to it. False: it asks for another account, whether there is
+ * one or not, and 403 has been answered.
+ */
+bool api_keep_to_scope(struct api_call *call);
 
 /* The id in the path's first parameter. False: it is none, and 404 has been answered. */
 bool api_operation_id(struct api_call *call, struct operation_id *out_id);

@@ -24,8 +24,6 @@ enum {
 	PAGE_DEFAULT = 50,
 };
 
-#define PAST "past-" /* before a cursor among those that wait no longer */
-
 /* An answer under way. */
 struct answering {
 	struct operation_id id;
@@ -51,15 +49,17 @@ static void listed(struct store_command *command)
 
 static bool read_cursor(struct str value, struct store_command *command)
 {
-	command->is_past = str_starts_with(value, STR(PAST));
-	if (command->is_past)
-		value = str_from_index(value, sizeof(PAST) - 1);
-	return operation_id_read(value, &command->before);
+	size_t part = 0;
+	bool is_one = query_cursor(value, approval_cursor_prefixes, APPROVAL_CURSOR_PARTS, command,
+				   &part);
+
+	command->is_past = part == 1;
+	return is_one;
 }
 
-static const char *read_parameter(struct str name, struct str value, struct store_command *command)
+static const char *read_parameter(void *state, struct str name, struct str value)
 {
-	uint64_t limit;
+	struct store_command *command = state;
 
 	if (str_equal(name, STR("state"))) {
 		if (str_equal(value, STR("waiting")))
@@ -69,9 +69,7 @@ static const char *read_parameter(struct str name, struct str value, struct stor
 	} else if (str_equal(name, STR("account"))) {
 		command->filter_account = value;
 	} else if (str_equal(name, STR("limit"))) {
-		if (!str_to_u64(value, STORE_LIST_MAX, &limit) || limit == 0)
-			return "limit is a number from 1 to 200.";
-		command->limit = (size_t)limit;
+		return query_limit(value, command);
 	} else if (str_equal(name, STR("cursor"))) {
 		if (!read_cursor(value, command))
 			return "cursor is the `next` of an earlier page.";
@@ -81,32 +79,17 @@ static const char *read_parameter(struct str name, struct str value, struct stor
 	return NULL;
 }
 
-static const char *read_query(struct api_call *call)
-{
-	struct str query = call->exchange->request.parts.query, name, value;
-	const char *wrong = NULL;
-
-	while (!wrong && query.len && query_next(&query, &call->exchange->mem, &name, &value))
-		wrong = read_parameter(name, value, &call->command);
-	return wrong;
-}
-
 void api_list_approvals(struct api_call *call)
 {
-	struct str *account = &call->command.filter_account;
 	const char *wrong;
 
 	call->command = (struct store_command){.kind = STORE_APPROVALS, .limit = PAGE_DEFAULT};
-	wrong = read_query(call);
-	if (wrong) {
+	wrong = query_read_all(call->exchange->request.parts.query, &call->exchange->mem,
+			       read_parameter, &call->command);
+	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
-	} else if (account->len && !caller_may_see(&call->caller, *account)) {
-		api_problem(call, PROBLEM_FORBIDDEN, "You see the operations of your own account.");
-	} else {
-		if (!account->len)
-			*account = api_scope(call);
+	else if (api_keep_to_scope(call))
 		api_ask(call, listed);
-	}
 }
 
 /* True: nobody was ever asked about it, and that has been answered. */
@@ -394,17 +377,12 @@ static const char *read_answer(const struct api_call *call, struct answering *an
 
 static void answer(struct api_call *call, bool is_approval)
 {
-	struct answering *answering = arena_zalloc(&call->exchange->mem, sizeof(*answering));
+	struct answering *answering = api_state_new(call, sizeof(*answering));
 	const char *wrong;
 
-	if (!answering) {
-		exchange_abort(call->exchange);
+	if (!answering || !api_operation_id(call, &answering->id))
 		return;
-	}
 	answering->is_approval = is_approval;
-	call->state = answering;
-	if (!api_operation_id(call, &answering->id))
-		return;
 	wrong = read_answer(call, answering);
 	if (wrong)
 		api_problem(call, PROBLEM_BODY_MALFORMED, wrong);

@@ -105,6 +105,10 @@ void api_audit_erase(struct api_call *call)
 		api_problem(call, PROBLEM_BODY_MALFORMED, "epoch is the number of an epoch.");
 		return;
 	}
+	if (prune && prune->type != JSON_TRUE && prune->type != JSON_FALSE) {
+		api_problem(call, PROBLEM_BODY_MALFORMED, "prune is true or false.");
+		return;
+	}
 	call->command = (struct store_command){
 		.kind = STORE_ERASE,
 		.log_epoch = (uint32_t)number,

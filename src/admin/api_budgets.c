@@ -8,6 +8,8 @@
 
 #include "config/settings.h"
 #include "core/money.h"
+#include "gate/operation_json.h"
+#include "gate/query.h"
 
 static void write_opener(struct json_writer *json, const struct store_budget *budget)
 {
@@ -97,18 +99,37 @@ static void listed(struct store_command *command)
 	for (size_t i = 0; i < command->budget_count; i++)
 		write_budget(&json, &command->budgets[i]);
 	json_close_array(&json);
-	json_name(&json, "more");
-	json_boolean(&json, command->has_more);
+	list_next_json(&json, command->has_more ? &command->next_before : NULL, "");
 	json_close_object(&json);
 	api_json_end(call, 200, &body);
 }
 
+static const char *read_parameter(void *state, struct str name, struct str value)
+{
+	struct store_command *command = state;
+
+	if (str_equal(name, STR("limit")))
+		return query_limit(value, command);
+	if (!str_equal(name, STR("cursor")))
+		return "The parts of a page are limit and cursor.";
+	return operation_id_read(value, &command->before)
+		       ? NULL
+		       : "cursor is the `next` of an earlier page.";
+}
+
 void api_list_budgets(struct api_call *call)
 {
+	const char *wrong;
+
 	call->command = (struct store_command){
 		.kind = STORE_BUDGETS,
 		.limit = STORE_LIST_MAX,
 		.filter_account = api_scope(call),
 	};
-	api_ask(call, listed);
+	wrong = query_read_all(call->exchange->request.parts.query, &call->exchange->mem,
+			       read_parameter, &call->command);
+	if (wrong)
+		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
+	else
+		api_ask(call, listed);
 }

@@ -34,15 +34,6 @@ struct change {
 
 /* -- telling ----------------------------------------------------------------------- */
 
-static void tell(struct json_writer *json, const char *name, struct str text)
-{
-	json_name(json, name);
-	if (text.len)
-		json_string(json, text);
-	else
-		json_null(json);
-}
-
 static void tell_time(struct json_writer *json, const char *name, int64_t at_ms)
 {
 	json_name(json, name);
@@ -67,12 +58,12 @@ static const char *standing(const struct key_record *record, int64_t now_ms)
 static void tell_key(struct json_writer *json, const struct key_record *record, int64_t used_ms,
 		     int64_t now_ms)
 {
-	tell(json, "id", record->id);
-	tell(json, "state", str_from(standing(record, now_ms)));
-	tell(json, "account", record->account);
-	tell(json, "agent", record->agent);
-	tell(json, "role", str_from(role_name(record->role)));
-	tell(json, "label", record->label);
+	json_put_text(json, "id", record->id);
+	json_put_text(json, "state", str_from(standing(record, now_ms)));
+	json_put_text(json, "account", record->account);
+	json_put_text(json, "agent", record->agent);
+	json_put_text(json, "role", str_from(role_name(record->role)));
+	json_put_text(json, "label", record->label);
 	json_name(json, "all_accounts");
 	json_boolean(json, record->has_all_accounts);
 	json_name(json, "actions");
@@ -81,12 +72,12 @@ static void tell_key(struct json_writer *json, const struct key_record *record, 
 		json_string(json, record->actions[i]);
 	json_close_array(json);
 	tell_time(json, "created_at", record->created_ms);
-	tell(json, "created_by", record->created_by);
+	json_put_text(json, "created_by", record->created_by);
 	tell_time(json, "expires_at", record->expires_ms);
 	tell_time(json, "last_used_at", used_ms);
 	tell_time(json, "revoked_at", record->revoked_ms);
-	tell(json, "revoked_by", record->revoked_by);
-	tell(json, "revoked_why", record->revoked_why);
+	json_put_text(json, "revoked_by", record->revoked_by);
+	json_put_text(json, "revoked_why", record->revoked_why);
 }
 
 static int64_t now_of(const struct api_call *call)
@@ -103,7 +94,7 @@ static void answer_key(struct api_call *call, int status, const struct key_recor
 	api_json_begin(&json, &body);
 	json_open_object(&json);
 	if (text.len)
-		tell(&json, "key", text);
+		json_put_text(&json, "key", text);
 	tell_key(&json, record, used_ms, now_of(call));
 	json_close_object(&json);
 	api_json_end(call, status, &body);
@@ -176,16 +167,6 @@ static void log_change(const struct api_call *call, const char *event,
 	log_end(&line);
 }
 
-static struct change *change_new(struct api_call *call)
-{
-	struct change *change = arena_zalloc(&call->exchange->mem, sizeof(*change));
-
-	if (!change)
-		exchange_abort(call->exchange);
-	call->state = change;
-	return change;
-}
-
 static void keep(struct api_call *call, const char *event, bool is_new, store_done done)
 {
 	struct change *change = call->state;
@@ -239,7 +220,7 @@ static void created(struct store_command *command)
 
 void api_create_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	bool is_beyond;
 	const char *wrong;
 
@@ -290,7 +271,7 @@ static bool find_key(struct api_call *call, struct change *change, int64_t *out_
 
 void api_revoke_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	struct str why = api_text(call, "why");
 	int64_t used_ms;
 
@@ -327,7 +308,7 @@ static void forgotten(struct store_command *command)
 
 void api_remove_key(struct api_call *call)
 {
-	struct change *change = change_new(call);
+	struct change *change = api_state_new(call, sizeof(*change));
 	int64_t used_ms;
 
 	if (!change || !find_key(call, change, &used_ms))

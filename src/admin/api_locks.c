@@ -18,20 +18,18 @@ static void listed(struct store_command *command)
 
 void api_list_locks(struct api_call *call)
 {
-	struct locks_filter *filter = arena_zalloc(&call->exchange->mem, sizeof(*filter));
+	struct locks_filter *filter = api_state_new(call, sizeof(*filter));
 	const char *wrong;
 
-	if (!filter) {
-		exchange_abort(call->exchange);
+	if (!filter)
 		return;
-	}
-	call->state = filter;
 	call->command = (struct store_command){
 		.kind = STORE_LOCKS,
 		.limit = STORE_LIST_MAX,
 		.filter_account = api_scope(call),
 	};
-	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem, filter);
+	wrong = locks_query(call->exchange->request.parts.query, &call->exchange->mem, filter,
+			    &call->command);
 	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
 	else

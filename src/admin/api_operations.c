@@ -37,18 +37,6 @@ static void listed(struct store_command *command)
 	api_json_end(call, 200, &body);
 }
 
-/* False: it asks for another account than the caller's; refused alike whether there is one. */
-static bool keep_to_scope(struct api_call *call)
-{
-	struct str *filter = &call->command.filter_account;
-
-	if (filter->len && !caller_may_see(&call->caller, *filter))
-		return false;
-	if (!filter->len)
-		*filter = api_scope(call);
-	return true;
-}
-
 void api_list_operations(struct api_call *call)
 {
 	const char *wrong;
@@ -58,9 +46,7 @@ void api_list_operations(struct api_call *call)
 			   &call->command);
 	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
-	else if (!keep_to_scope(call))
-		api_problem(call, PROBLEM_FORBIDDEN, "You see the operations of your own account.");
-	else
+	else if (api_keep_to_scope(call))
 		api_ask(call, listed);
 }
 
@@ -164,15 +150,10 @@ static void considered(struct store_command *command)
 
 static void decide(struct api_call *call, enum decision_kind kind)
 {
-	struct deciding *deciding = arena_zalloc(&call->exchange->mem, sizeof(*deciding));
+	struct deciding *deciding = api_state_new(call, sizeof(*deciding));
 	const char *wrong;
 
-	if (!deciding) {
-		exchange_abort(call->exchange);
-		return;
-	}
-	call->state = deciding;
-	if (!api_operation_id(call, &deciding->id))
+	if (!deciding || !api_operation_id(call, &deciding->id))
 		return;
 	wrong = decision_read(kind, call->body, &deciding->decision);
 	if (wrong)

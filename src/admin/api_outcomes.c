@@ -144,9 +144,7 @@ void api_outcomes(struct api_call *call)
 
 	(void)query_value(call->exchange->request.parts.query, STR("hours"), &call->exchange->mem,
 			  &text);
-	if (!call->caller.has_all_accounts)
-		api_problem(call, PROBLEM_FORBIDDEN, "The counts are of all accounts together.");
-	else if (!str_to_u64(text, HOURS_MAX, &hours) || !hours)
+	if (!str_to_u64(text, HOURS_MAX, &hours) || !hours)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, "hours is a number from 1 to 24.");
 	else
 		answer(call, call->admin->outcomes, (int64_t)hours);

@@ -10,6 +10,19 @@
 #define OPERATION "/api/operations/{operation}"
 #define APPROVAL  "/api/approvals/{operation}"
 
+static const struct api_member why[] = {{"why", true}, {0}};
+static const struct api_member sign_in[] = {{"key", true}, {"link", true}, {0}};
+static const struct api_member resolve[] = {{"happened", false}, {"why", true},	   {"retry", false},
+					    {"reference", true}, {"epoch", false}, {0}};
+static const struct api_member answer[] = {
+	{"fingerprint", true}, {"question", true}, {"why", true}, {0}};
+static const struct api_member erase[] = {{"epoch", false}, {"prune", false}, {"why", true}, {0}};
+static const struct api_member secret[] = {{"value", true}, {0}};
+static const struct api_member key[] = {
+	{"account", true},  {"agent", true},	     {"role", true},
+	{"label", true},    {"expires_in", true},    {"expires_at", true},
+	{"actions", false}, {"all_accounts", false}, {0}};
+
 static const struct api_endpoint endpoints[] = {
 	{
 		.method = "GET",
@@ -51,6 +64,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/session",
 		.is_open = true,
 		.body = API_BODY_OBJECT,
+		.members = sign_in,
 		.handler = api_sign_in,
 		.summary = "sign in, with a key or a link for one use",
 	},
@@ -79,6 +93,7 @@ static const struct api_endpoint endpoints[] = {
 		.method = "GET",
 		.path = "/api/outcomes",
 		.power = POWER_LOOK,
+		.is_of_all = true,
 		.handler = api_outcomes,
 		.summary = "how requests have ended, over time",
 	},
@@ -116,6 +131,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = OPERATION "/cancel",
 		.power = POWER_OPERATE,
 		.body = API_BODY_OBJECT,
+		.members = why,
 		.handler = api_cancel,
 		.summary = "withdraw one that has not been sent",
 	},
@@ -124,6 +140,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = OPERATION "/resolve",
 		.power = POWER_OPERATE,
 		.body = API_BODY_OBJECT,
+		.members = resolve,
 		.handler = api_resolve,
 		.summary = "say what became of one that is unknown",
 	},
@@ -132,6 +149,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = OPERATION "/release",
 		.power = POWER_OPERATE,
 		.body = API_BODY_OBJECT,
+		.members = why,
 		.handler = api_release,
 		.summary = "take its lock away by force",
 	},
@@ -140,14 +158,14 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/locks",
 		.power = POWER_LOOK,
 		.handler = api_list_locks,
-		.summary = "locks that are held or waited for",
+		.summary = "locks that are held or waited for, a page",
 	},
 	{
 		.method = "GET",
 		.path = "/api/budgets",
 		.power = POWER_LOOK,
 		.handler = api_list_budgets,
-		.summary = "budgets that are open, newest first",
+		.summary = "budgets that are open, newest first, a page",
 	},
 	{
 		.method = "GET",
@@ -168,6 +186,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = APPROVAL "/approve",
 		.power = POWER_DECIDE,
 		.body = API_BODY_OBJECT,
+		.members = answer,
 		.handler = api_approve,
 		.summary = "agree to it",
 	},
@@ -176,6 +195,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = APPROVAL "/deny",
 		.power = POWER_DECIDE,
 		.body = API_BODY_OBJECT,
+		.members = answer,
 		.handler = api_deny,
 		.summary = "refuse it",
 	},
@@ -205,6 +225,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/audit/rotate",
 		.power = POWER_ADMINISTER,
 		.body = API_BODY_OBJECT,
+		.members = why,
 		.handler = api_audit_rotate,
 		.summary = "end the audit log's epoch: new keys",
 	},
@@ -213,6 +234,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/audit/erase",
 		.power = POWER_ADMINISTER,
 		.body = API_BODY_OBJECT,
+		.members = erase,
 		.handler = api_audit_erase,
 		.summary = "erase the data key of an epoch that has ended",
 	},
@@ -220,6 +242,7 @@ static const struct api_endpoint endpoints[] = {
 		.method = "GET",
 		.path = "/api/secrets",
 		.power = POWER_ADMINISTER,
+		.is_of_all = true,
 		.handler = api_list_secrets,
 		.summary = "names of secrets, and which upstreams want them; never a value",
 	},
@@ -227,7 +250,9 @@ static const struct api_endpoint endpoints[] = {
 		.method = "PUT",
 		.path = "/api/secrets/{name}",
 		.power = POWER_ADMINISTER,
+		.is_of_all = true,
 		.body = API_BODY_OBJECT,
+		.members = secret,
 		.handler = api_set_secret,
 		.summary = "keep a secret, in place of the one that has its name",
 	},
@@ -235,6 +260,7 @@ static const struct api_endpoint endpoints[] = {
 		.method = "DELETE",
 		.path = "/api/secrets/{name}",
 		.power = POWER_ADMINISTER,
+		.is_of_all = true,
 		.handler = api_remove_secret,
 		.summary = "forget a secret",
 	},
@@ -250,6 +276,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/keys",
 		.power = POWER_ADMINISTER,
 		.body = API_BODY_OBJECT,
+		.members = key,
 		.handler = api_create_key,
 		.summary = "make a key; its text is told once",
 	},
@@ -258,6 +285,7 @@ static const struct api_endpoint endpoints[] = {
 		.path = "/api/keys/{key}/revoke",
 		.power = POWER_ADMINISTER,
 		.body = API_BODY_OBJECT,
+		.members = why,
 		.handler = api_revoke_key,
 		.summary = "revoke a key, at once",
 	},

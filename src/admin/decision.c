@@ -75,7 +75,7 @@ const char *decision_read(enum decision_kind kind, const struct json_value *body
 	if (!read_flag(body, "happened", false, &decision.has_happened) ||
 	    (kind == DECISION_RESOLVE && !json_member(body, STR("happened"))))
 		return "\"happened\" is true or false: whether the service acted.";
-	if (!read_flag(body, "retry", true, &decision.may_retry))
+	if (!read_flag(body, "retry", false, &decision.may_retry)) /* unless said: never twice */
 		return "\"retry\" is true or false: whether its caller may send it again.";
 	if (!read_epoch(body, &decision))
 		return "\"epoch\" is the number of the sending that it is about.";

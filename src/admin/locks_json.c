@@ -6,7 +6,15 @@
  */
 #include "admin/locks_json.h"
 
+#include "gate/operation_json.h"
 #include "gate/query.h"
+
+/* What a cursor begins with. */
+static const char *const prefixes[LOCKS_PARTS] = {
+	[LOCKS_RUNNING] = "running-",
+	[LOCKS_UNKNOWN] = "unknown-",
+	[LOCKS_AWAITED] = "waiting-",
+};
 
 static void write_id(struct json_writer *json, const struct operation_id *id)
 {
@@ -68,6 +76,9 @@ static bool is_wanted(const struct store_lock *lock, const struct locks_filter *
 void locks_json(struct json_writer *json, const struct store_command *command,
 		const struct locks_filter *filter)
 {
+	bool is_past_held = filter->is_held && command->lock_part == LOCKS_AWAITED;
+	bool goes_on = command->has_more && !is_past_held;
+
 	json_open_object(json);
 	json_name(json, "locks");
 	json_open_array(json);
@@ -76,28 +87,53 @@ void locks_json(struct json_writer *json, const struct store_command *command,
 			write_lock(json, &command->locks[i]);
 	}
 	json_close_array(json);
-	json_name(json, "more");
-	json_boolean(json, command->has_more);
+	list_next_json(json, goes_on ? &command->next_before : NULL, prefixes[command->lock_part]);
 	json_close_object(json);
 }
 
-/* False: it says neither. */
-static bool read_switch(struct str value, bool *out_is_on)
+/* NULL: it says one of them. */
+static const char *read_switch(struct str value, bool *out_is_on, const char *wrong)
 {
 	*out_is_on = str_equal(value, STR("true"));
-	return *out_is_on || str_equal(value, STR("false"));
+	return *out_is_on || str_equal(value, STR("false")) ? NULL : wrong;
 }
 
-const char *locks_query(struct str query, struct arena *mem, struct locks_filter *out_filter)
+static const char *read_cursor(struct str value, struct store_command *command)
 {
-	struct str name, value;
+	size_t part;
 
-	while (query_next(&query, mem, &name, &value)) {
-		if (str_equal(name, STR("held")) && !read_switch(value, &out_filter->is_held))
-			return "held is true or false: only locks that are held.";
-		if (str_equal(name, STR("waiting")) &&
-		    !read_switch(value, &out_filter->is_waited_for))
-			return "waiting is true or false: only locks that are waited for.";
-	}
+	if (!query_cursor(value, prefixes, LOCKS_PARTS, command, &part))
+		return "cursor is the `next` of an earlier page.";
+	command->lock_part = (enum store_lock_part)part;
 	return NULL;
+}
+
+struct locks_reading {
+	struct locks_filter *filter;
+	struct store_command *command;
+};
+
+static const char *read_parameter(void *state, struct str name, struct str value)
+{
+	const struct locks_reading *reading = state;
+
+	if (str_equal(name, STR("held")))
+		return read_switch(value, &reading->filter->is_held,
+				   "held is true or false: only locks that are held.");
+	if (str_equal(name, STR("waiting")))
+		return read_switch(value, &reading->filter->is_waited_for,
+				   "waiting is true or false: only locks that are waited for.");
+	if (str_equal(name, STR("limit")))
+		return query_limit(value, reading->command);
+	if (str_equal(name, STR("cursor")))
+		return read_cursor(value, reading->command);
+	return "The filters are held, waiting, limit and cursor.";
+}
+
+const char *locks_query(struct str query, struct arena *mem, struct locks_filter *out_filter,
+			struct store_command *command)
+{
+	struct locks_reading reading = {out_filter, command};
+
+	return query_read_all(query, mem, read_parameter, &reading);
 }

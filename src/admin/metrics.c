@@ -10,6 +10,8 @@
 #include "gate/background.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <sys/stat.h>
 
 static void describe(struct buf *out, const char *name, const char *type, const char *help)
 {
@@ -183,29 +185,111 @@ static void write_latency(const struct gate *gate, struct buf *out, const char *
 			buckets[METRICS_BUCKETS]);
 }
 
-static void write_store(const struct gate *gate, struct buf *out)
+/* Seconds for which the question that waits longest has; 0: none waits. */
+static uint64_t oldest_age_s(const struct gate *gate)
 {
-	struct store_stats stats;
+	int64_t asked_ms = (int64_t)SUM(gate, oldest_asked_ms);
+	int64_t age_ms = asked_ms ? env_wall_ms(gate->env) - asked_ms : 0;
 
-	store_stats_read(gate->store, &stats);
-	write_histogram(out, "commit_seconds", "Time of one commit to the store.", stats.commit_us,
-			STORE_BUCKETS, 10e-6, (double)stats.commit_us_sum * 1e-6, 0);
-	write_histogram(out, "batch_commands", "Commands in one transaction.", stats.batch_sizes,
-			STORE_BUCKETS, 1, (double)stats.commands, 0);
+	return age_ms > 0 ? (uint64_t)age_ms / 1000 : 0;
+}
+
+static void write_approvals(const struct gate *gate, const struct store_stats *stats,
+			    struct buf *out)
+{
+	static const char *const ends[APPROVAL_STANDS] = {
+		[APPROVAL_GIVEN] = "approved",
+		[APPROVAL_DENIED] = "denied",
+		[APPROVAL_LAPSED] = "expired",
+		[APPROVAL_WITHDRAWN] = "withdrawn",
+	};
+
+	describe(out, "approvals_total", "counter", "Questions to people that ended, by how.");
+	for (int i = APPROVAL_GIVEN; i < APPROVAL_STANDS; i++)
+		write_labelled(out, "approvals_total", "end", ends[i], stats->questions[i]);
+	write_number(out, "approval_oldest_age_seconds", "gauge",
+		     "How long the oldest question to people has waited; 0: none waits.",
+		     oldest_age_s(gate));
+	describe(out, "notice_tries_total", "counter",
+		 "Tries to tell of a question (notify), by whether it was taken.");
+	write_labelled(out, "notice_tries_total", "result", "taken", SUM(gate, notices_taken));
+	write_labelled(out, "notice_tries_total", "result", "not_taken",
+		       SUM(gate, notices_not_taken));
+	write_number(out, "notices_given_up_total", "counter",
+		     "Notices that were not taken until they were too old.",
+		     SUM(gate, notices_given_up));
+	write_number(out, "notices_waiting", "gauge",
+		     "Notices that are still to be told; at most 10000 are counted.",
+		     SUM(gate, notices_waiting));
+}
+
+/* 0: there is none, or it cannot be looked at. */
+static uint64_t checkpoint_written_s(const struct gate *gate)
+{
+	char path[FILENAME_MAX];
+	struct stat facts;
+	int len = snprintf(path, sizeof(path), "%.*s/audit/checkpoint",
+			   STR_ARG(gate_settings(gate)->data));
+
+	if (len >= (int)sizeof(path) || stat(path, &facts) != 0 || facts.st_mtime < 0)
+		return 0;
+	return (uint64_t)facts.st_mtime;
+}
+
+/* The sizes are the log's own, and so the same after a restart. */
+static void write_audit(const struct gate *gate, const struct store_stats *stats, struct buf *out)
+{
+	write_number(out, "audit_entries_total", "counter",
+		     "Entries of the audit log since it began.", stats->log_entries);
+	write_number(out, "audit_entries_published_total", "counter",
+		     "Of them, those under a signed checkpoint.", stats->log_published);
+	write_number(out, "audit_checkpoint_timestamp_seconds", "gauge",
+		     "When the newest checkpoint was written (Unix time); 0: there is none.",
+		     checkpoint_written_s(gate));
+	write_number(out, "audit_sealer_stopped", "gauge",
+		     "1: nothing is signed, since the audit log's files fail or were changed.",
+		     stats->log_is_stopped);
+}
+
+static void write_failures(const struct gate *gate, struct buf *out)
+{
+	static const char *const listeners[DOOR_COUNT] = {
+		[DOOR_DATA] = "data",
+		[DOOR_ADMIN] = "admin",
+	};
+
+	describe(out, "authentication_failures_total", "counter",
+		 "Credentials that were not let in, by listener.");
+	for (int i = 0; i < DOOR_COUNT; i++)
+		write_labelled(out, "authentication_failures_total", "listener", listeners[i],
+			       metrics_get(&gate->failures[i].count));
+	describe(out, "authentication_put_off_total", "counter",
+		 "Of them, those after too many at their address (429), by listener.");
+	for (int i = 0; i < DOOR_COUNT; i++)
+		write_labelled(out, "authentication_put_off_total", "listener", listeners[i],
+			       metrics_get(&gate->failures[i].put_off));
+}
+
+static void write_store(const struct store_stats *stats, struct buf *out)
+{
+	write_histogram(out, "commit_seconds", "Time of one commit to the store.", stats->commit_us,
+			STORE_BUCKETS, 10e-6, (double)stats->commit_us_sum * 1e-6, 0);
+	write_histogram(out, "batch_commands", "Commands in one transaction.", stats->batch_sizes,
+			STORE_BUCKETS, 1, (double)stats->commands, 0);
 	write_number(out, "store_failures_total", "counter", "Batches that the store refused.",
-		     stats.failures);
+		     stats->failures);
 	write_number(out, "store_uncertain_total", "counter",
-		     "Commits that the store gave no answer to.", stats.uncertain);
+		     "Commits that the store gave no answer to.", stats->uncertain);
 	write_number(out, "store_queue_depth", "gauge", "Commands that wait for the store.",
-		     stats.queue_depth);
+		     stats->queue_depth);
 	write_number(out, "operations_purged_total", "counter", "Operations forgotten.",
-		     stats.purged);
+		     stats->purged);
 	write_number(out, "tombstones_dropped_total", "counter", "Tombstones forgotten.",
-		     stats.tombstones_dropped);
+		     stats->tombstones_dropped);
 	describe(out, "operations_open", "gauge", "Operations that have not ended, by state.");
 	for (int i = STATE_AWAITING_APPROVAL; i <= STATE_UNKNOWN; i++)
 		write_labelled(out, "operations_open", "state",
-			       operation_state_name((enum operation_state)i), stats.open[i]);
+			       operation_state_name((enum operation_state)i), stats->open[i]);
 }
 
 uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome)
@@ -215,14 +299,20 @@ uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome)
 
 void admin_metrics(const struct gate *gate, struct buf *out)
 {
+	struct store_stats stats;
+
+	store_stats_read(gate->store, &stats);
 	write_requests(gate, out);
 	write_problems(gate, out);
 	write_passed(gate, out);
 	write_background(gate, out);
+	write_approvals(gate, &stats, out);
+	write_failures(gate, out);
 	write_gauges(gate, out);
 	write_latency(gate, out, "upstream_seconds", "Time of protected calls to upstreams.",
 		      offsetof(struct metrics, upstream));
 	write_latency(gate, out, "request_seconds", "Time of protected requests as a whole.",
 		      offsetof(struct metrics, request));
-	write_store(gate, out);
+	write_store(&stats, out);
+	write_audit(gate, &stats, out);
 }

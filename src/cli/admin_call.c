@@ -1,8 +1,6 @@
 /* One question to a running gate, its answer shown (see admin_call.h). */
 #include "cli/admin_call.h"
 
-#include "cli/op_view.h"
-
 enum { TABLE_BYTES_MAX = 4 * 1024 * 1024 };
 
 int admin_call(const struct command_call *call, const char *method, struct str target,
@@ -46,22 +44,15 @@ bool admin_read_id(const struct command_call *call, char out_id[OPERATION_ID_TEX
 }
 
 void admin_print_table(struct admin_client *client, const char *name,
-		       const struct table_column *columns, size_t column_count,
-		       admin_add_row *add_row, const char *none)
+		       const struct table_column *columns, size_t column_count, op_add_row *add_row,
+		       const char *none)
 {
-	const struct json_value *list = op_member(client->json, name);
-	size_t count = list && list->type == JSON_ARRAY ? list->array.count : 0;
-	struct table table;
 	struct buf out;
 
-	if (count == 0 || !table_begin(&table, columns, column_count, count, &client->mem)) {
-		command_message("%s", none);
-		return;
-	}
-	for (size_t i = 0; i < count; i++)
-		add_row(list->array.items[i], &client->mem, &table);
 	buf_init(&out, TABLE_BYTES_MAX);
-	table_write(&table, &out);
+	if (op_list_table(op_member(client->json, name), columns, column_count, add_row,
+			  &client->mem, &out) == 0)
+		command_message("%s", none);
 	admin_print_buf(&out);
 }
 

@@ -8,7 +8,7 @@
 #define CLI_ADMIN_CALL_H
 
 #include "cli/admin_client.h"
-#include "cli/table.h"
+#include "cli/op_view.h"
 #include "core/operation.h"
 
 /* Shows the answer that `client` has to a person. */
@@ -25,13 +25,10 @@ int admin_call(const struct command_call *call, const char *method, struct str t
 int admin_call_take_body(const struct command_call *call, struct str target, struct buf *body,
 			 admin_print *print);
 
-/* Adds one member of a list as a row; texts that it makes live in `mem`. */
-typedef void admin_add_row(const struct json_value *member, struct arena *mem, struct table *table);
-
 /* The answer's list `name` as a table on stdout; `none` is said where it is empty. */
 void admin_print_table(struct admin_client *client, const char *name,
-		       const struct table_column *columns, size_t column_count,
-		       admin_add_row *add_row, const char *none);
+		       const struct table_column *columns, size_t column_count, op_add_row *add_row,
+		       const char *none);
 
 /* What has been written, on stdout; lets go of it. */
 void admin_print_buf(struct buf *out);

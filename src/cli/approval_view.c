@@ -6,20 +6,11 @@
 
 #include "base/terminal.h"
 #include "cli/op_view.h"
+#include "core/approval.h"
 
-enum {
-	FACT_WIDTH = 13,   /* of the names on the page */
-	MEMBER_WIDTH = 22, /* of those of the command; longer ones push their value along */
-};
+#include <string.h>
 
-static void append_fact(struct buf *out, const char *name, struct str text)
-{
-	if (!text.len)
-		return;
-	buf_printf(out, "%-*s", FACT_WIDTH, name);
-	terminal_append(out, text);
-	buf_append_byte(out, '\n');
-}
+enum { MEMBER_WIDTH = 22 }; /* of the command's names; longer ones push their value along */
 
 static const struct json_value *list_of(const struct json_value *object, const char *name)
 {
@@ -47,16 +38,16 @@ static void append_deed(const struct json_value *approval, struct arena *mem, st
 	const struct json_value *destination = op_member(approval, "destination");
 	struct str upstream = op_member_text(destination, "upstream", mem);
 
-	append_fact(out, "Action", op_member_text(approval, "action", mem));
-	append_fact(out, "Class", op_member_text(approval, "class", mem));
-	append_fact(out, "Summary", op_member_text(approval, "summary", mem));
-	append_fact(out, "Destination",
-		    arena_printf(mem, "%.*s %.*s",
-				 STR_ARG(op_member_text(destination, "method", mem)),
-				 STR_ARG(op_member_text(destination, "url", mem))));
-	append_fact(out, "Upstream", upstream);
-	append_fact(out, "Consequence", op_member_text(approval, "consequence", mem));
-	append_fact(out, "Reversible", reversible_text(approval));
+	op_append_fact(out, "Action", op_member_text(approval, "action", mem));
+	op_append_fact(out, "Class", op_member_text(approval, "class", mem));
+	op_append_fact(out, "Summary", op_member_text(approval, "summary", mem));
+	op_append_fact(out, "Destination",
+		       arena_printf(mem, "%.*s %.*s",
+				    STR_ARG(op_member_text(destination, "method", mem)),
+				    STR_ARG(op_member_text(destination, "url", mem))));
+	op_append_fact(out, "Upstream", upstream);
+	op_append_fact(out, "Consequence", op_member_text(approval, "consequence", mem));
+	op_append_fact(out, "Reversible", reversible_text(approval));
 }
 
 /* -- who asks, and who has answered ------------------------------------------------ */
@@ -86,11 +77,11 @@ static void append_asker(const struct json_value *approval, struct arena *mem, s
 {
 	const struct json_value *asked = op_member(approval, "asked");
 
-	append_fact(out, "Asked by", op_member_text(asked, "by", mem));
-	append_fact(out, "Agent", op_member_text(asked, "agent", mem));
-	append_fact(out, "Account", op_member_text(asked, "account", mem));
-	append_fact(out, "Asked at", op_member_text(asked, "at", mem));
-	append_fact(out, "Until", op_member_text(approval, "expires_at", mem));
+	op_append_fact(out, "Asked by", op_member_text(asked, "by", mem));
+	op_append_fact(out, "Agent", op_member_text(asked, "agent", mem));
+	op_append_fact(out, "Account", op_member_text(asked, "account", mem));
+	op_append_fact(out, "Asked at", op_member_text(asked, "at", mem));
+	op_append_fact(out, "Until", op_member_text(approval, "expires_at", mem));
 }
 
 static struct str answer_text(const struct json_value *answer, struct arena *mem)
@@ -109,7 +100,7 @@ static void append_answers(const struct json_value *approval, struct arena *mem,
 	const struct json_value *answers = list_of(approval, "answers");
 
 	for (size_t i = 0; i < answers->array.count; i++)
-		append_fact(out, i ? "" : "Answers", answer_text(answers->array.items[i], mem));
+		op_append_fact(out, i ? "" : "Answers", answer_text(answers->array.items[i], mem));
 }
 
 /* One that asks the same many times over is asked about once at a time all the same. */
@@ -120,12 +111,13 @@ static void append_alike(const struct json_value *approval, struct arena *mem, s
 
 	if (!count.len || str_equal(count, STR("0")))
 		return;
-	append_fact(out, "Alike",
-		    arena_printf(mem, "%.*s more of the same wait, each for an answer of its own",
-				 STR_ARG(count)));
+	op_append_fact(out, "Alike",
+		       arena_printf(mem,
+				    "%.*s more of the same wait, each for an answer of its own",
+				    STR_ARG(count)));
 	for (size_t i = 0; i < ids->array.count; i++) {
 		if (ids->array.items[i]->type == JSON_STRING)
-			append_fact(out, "", ids->array.items[i]->string);
+			op_append_fact(out, "", ids->array.items[i]->string);
 	}
 }
 
@@ -165,7 +157,7 @@ static void append_command(const struct json_value *approval, struct arena *mem,
 
 	if (!command || command->type == JSON_NULL) {
 		buf_append_byte(out, '\n');
-		append_fact(out, "Body", op_member_text(approval, "body_preview", mem));
+		op_append_fact(out, "Body", op_member_text(approval, "body_preview", mem));
 		return;
 	}
 	buf_append_str(out, STR("\nCommand\n"));
@@ -177,6 +169,22 @@ static void append_command(const struct json_value *approval, struct arena *mem,
 		append_member(out, command->object.members[i].name,
 			      json_of(command->object.members[i].value, mem));
 }
+
+/* The headers that the service acts on; the path and the query stand with the destination. */
+static void append_headers(const struct json_value *approval, struct arena *mem, struct buf *out)
+{
+	const struct json_value *headers = op_member(op_member(approval, "sent"), "headers");
+
+	if (!headers || headers->type != JSON_OBJECT || !headers->object.count)
+		return;
+	buf_append_str(out, STR("\nHeaders\n"));
+	for (size_t i = 0; i < headers->object.count; i++)
+		append_member(out, headers->object.members[i].name,
+			      json_of(headers->object.members[i].value, mem));
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out);
 
 static struct str change_text(const struct json_value *change, struct arena *mem)
 {
@@ -191,10 +199,17 @@ static struct str change_text(const struct json_value *change, struct arena *mem
 			    STR_ARG(json_of(from, mem)));
 }
 
+/* Masks are equal, whatever is behind them. */
+static bool holds_masked(const struct json_value *approval, struct arena *mem)
+{
+	return strstr(json_of(op_member(approval, "command"), mem).at, APPROVAL_MASK) != NULL;
+}
+
 static void append_changes(const struct json_value *approval, struct arena *mem, struct buf *out)
 {
 	const struct json_value *previous = op_member(approval, "previous");
 	const struct json_value *changes = list_of(approval, "changed");
+	const struct json_value *sent = list_of(approval, "sent_changed");
 
 	if (!previous || previous->type != JSON_OBJECT)
 		return;
@@ -202,7 +217,17 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 	terminal_append(out, op_member_text(previous, "operation", mem));
 	buf_append_str(out, STR(" of "));
 	terminal_append(out, op_member_text(previous, "at", mem));
-	buf_append_str(out, changes->array.count ? STR("\n") : STR(": nothing\n"));
+	buf_append_str(out,
+		       changes->array.count || sent->array.count ? STR("\n") : STR(": nothing\n"));
+	append_list_of_changes(sent, mem, out);
+	append_list_of_changes(changes, mem, out);
+	if (holds_masked(approval, mem))
+		buf_append_str(out, STR("  Secret fields may differ; they are not compared.\n"));
+}
+
+static void append_list_of_changes(const struct json_value *changes, struct arena *mem,
+				   struct buf *out)
+{
 	for (size_t i = 0; i < changes->array.count; i++)
 		append_member(out, op_member_text(changes->array.items[i], "path", mem),
 			      change_text(changes->array.items[i], mem));
@@ -210,14 +235,16 @@ static void append_changes(const struct json_value *approval, struct arena *mem,
 
 void approval_view_show(const struct json_value *approval, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Operation", op_member_text(op_member(approval, "operation"), "id", mem));
-	append_fact(out, "State", standing_text(approval, mem));
+	op_append_fact(out, "Operation",
+		       op_member_text(op_member(approval, "operation"), "id", mem));
+	op_append_fact(out, "State", standing_text(approval, mem));
 	append_deed(approval, mem, out);
 	append_asker(approval, mem, out);
 	append_answers(approval, mem, out);
 	append_alike(approval, mem, out);
+	append_headers(approval, mem, out);
 	append_command(approval, mem, out);
 	append_changes(approval, mem, out);
 	buf_append_byte(out, '\n');
-	append_fact(out, "Fingerprint", op_member_text(approval, "fingerprint", mem));
+	op_append_fact(out, "Fingerprint", op_member_text(approval, "fingerprint", mem));
 }

@@ -304,7 +304,8 @@ const struct command command_call_forget = {
 };
 
 static const struct command *const commands[] = {
-	&command_call_list, &command_call_show, &command_call_forget, &command_call_token, NULL,
+	&command_call_list,  &command_call_show,  &command_call_forget,
+	&command_call_prune, &command_call_token, NULL,
 };
 
 const struct command command_call = {

@@ -86,9 +86,8 @@ static int check_state(const struct command_call *call)
 			       state);
 }
 
-static int check_limit(const struct command_call *call)
+static int check_limit(const struct command_call *call, const char *limit)
 {
-	const char *limit = call->options[LIST_LIMIT];
 	uint64_t number;
 
 	if (!limit || (str_to_u64(str_from(limit), LIST_LIMIT_MAX, &number) && number > 0))
@@ -97,20 +96,34 @@ static int check_limit(const struct command_call *call)
 			       LIST_LIMIT_MAX, limit);
 }
 
-static void write_list_target(const struct command_call *call, struct buf *target)
+/* The path of a list, with those of its parameters that are given: names[i] is values[i]. */
+static void write_target(const char *path, const char *const *names, const char *const *values,
+			 size_t count, struct buf *target)
 {
-	static const char *const names[LIST_FILTERS] = {"state",     "token",	"task",	 "action",
-							"reference", "account", "limit", "cursor"};
 	char separator = '?';
 
-	buf_append_str(target, STR("/api/operations"));
-	for (size_t i = 0; i < LIST_FILTERS; i++) {
-		if (!call->options[i])
+	buf_append_str(target, str_from(path));
+	for (size_t i = 0; i < count; i++) {
+		if (!values[i])
 			continue;
 		buf_printf(target, "%c%s=", separator, names[i]);
-		admin_append_encoded(target, str_from(call->options[i]));
+		admin_append_encoded(target, str_from(values[i]));
 		separator = '&';
 	}
+}
+
+static int ask_for_list(const struct command_call *call, const char *path, const char *const *names,
+			const char *const *values, size_t count, admin_print *print)
+{
+	struct buf target;
+	int r;
+
+	buf_init(&target, TARGET_MAX);
+	write_target(path, names, values, count, &target);
+	r = target.is_spoiled ? command_misused(call->command, "these options are too long")
+			      : admin_call(call, "GET", buf_str(&target), STR(""), print);
+	buf_fini(&target);
+	return r;
 }
 
 static bool has_queued(const struct json_value *operations, struct arena *mem)
@@ -125,10 +138,17 @@ static bool has_queued(const struct json_value *operations, struct arena *mem)
 	return false;
 }
 
+static void tell_next(struct admin_client *client)
+{
+	const struct json_value *next = json_member(client->json, STR("next"));
+
+	if (next && next->type == JSON_STRING && next->string.len)
+		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));
+}
+
 static void print_list(const struct command_call *call, struct admin_client *client)
 {
 	const struct json_value *operations = json_member(client->json, STR("operations"));
-	struct json_value *next = json_member(client->json, STR("next"));
 	struct buf out;
 
 	buf_init(&out, OUTPUT_MAX);
@@ -137,25 +157,21 @@ static void print_list(const struct command_call *call, struct admin_client *cli
 	admin_print_buf(&out);
 	if (has_queued(operations, &client->mem))
 		command_message("op show OP says what a queued one waits for");
-	if (next && next->type == JSON_STRING && next->string.len)
-		command_message("there are more: add --cursor %.*s", STR_ARG(next->string));
+	tell_next(client);
 }
 
 static int run_list(const struct command_call *call)
 {
-	struct buf target;
+	static const char *const names[LIST_FILTERS] = {"state",     "token",	"task",	 "action",
+							"reference", "account", "limit", "cursor"};
 	int r = check_state(call);
 
 	if (r == EXIT_DONE)
-		r = check_limit(call);
+		r = check_limit(call, call->options[LIST_LIMIT]);
 	if (r != EXIT_DONE)
 		return r;
-	buf_init(&target, TARGET_MAX);
-	write_list_target(call, &target);
-	r = target.is_spoiled ? command_misused(call->command, "these options are too long")
-			      : admin_call(call, "GET", buf_str(&target), STR(""), print_list);
-	buf_fini(&target);
-	return r;
+	return ask_for_list(call, "/api/operations", names, call->options, LIST_FILTERS,
+			    print_list);
 }
 
 static const struct command command_list = {
@@ -335,44 +351,48 @@ static const struct command command_resolve = {
 
 /* -- locks ------------------------------------------------------------------------- */
 
-enum { LOCKS_HELD, LOCKS_WAITING };
+enum { LOCKS_HELD, LOCKS_WAITING, LOCKS_LIMIT, LOCKS_CURSOR };
 
 static const struct command_option locks_options[] = {
 	{"--held", NULL, "only those that an operation holds"},
 	{"--waiting", NULL, "only those that an operation waits for"},
+	{"--limit", "N", "look at N at most, up to 200"},
+	{"--cursor", "CURSOR", "go on where an earlier list ended"},
 	ADMIN_OPTIONS,
 };
 
 static void print_locks(const struct command_call *call, struct admin_client *client)
 {
-	const struct json_value *more = json_member(client->json, STR("more"));
 	struct buf out;
 
 	buf_init(&out, OUTPUT_MAX);
 	if (lock_view_list(json_member(client->json, STR("locks")), &client->mem, &out) == 0)
 		command_message("no lock to list");
 	admin_print_buf(&out);
-	if (more && more->type == JSON_TRUE)
-		command_message("there may be more; those that are held come first");
+	tell_next(client);
 }
 
 static int run_locks(const struct command_call *call)
 {
-	static const char *const targets[2][2] = {
-		{"/api/locks", "/api/locks?waiting=true"},
-		{"/api/locks?held=true", "/api/locks?held=true&waiting=true"},
+	static const char *const names[] = {"held", "waiting", "limit", "cursor"};
+	const char *const values[] = {
+		call->options[LOCKS_HELD] ? "true" : NULL,
+		call->options[LOCKS_WAITING] ? "true" : NULL,
+		call->options[LOCKS_LIMIT],
+		call->options[LOCKS_CURSOR],
 	};
-	bool is_held = call->options[LOCKS_HELD] != NULL;
-	bool is_waited_for = call->options[LOCKS_WAITING] != NULL;
+	int r = check_limit(call, call->options[LOCKS_LIMIT]);
 
-	return admin_call(call, "GET", str_from(targets[is_held][is_waited_for]), STR(""),
-			  print_locks);
+	if (r != EXIT_DONE)
+		return r;
+	return ask_for_list(call, "/api/locks", names, values, sizeof(names) / sizeof(names[0]),
+			    print_locks);
 }
 
 static const struct command command_locks = {
 	.name = "op locks",
 	.summary = "lists locks, who holds them and who waits",
-	.usage = "[--held] [--waiting] [--json]",
+	.usage = "[--held] [--waiting] [--limit N] [--cursor CURSOR] [--json]",
 	.text = "A lock is held while its operation runs, and while it is unknown: nobody else "
 		"may\n"
 		"touch what may be in the middle of a change. With both options: those that are\n"

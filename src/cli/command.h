@@ -108,6 +108,7 @@ extern const struct command command_vault;
 extern const struct command command_call_list; /* of call */
 extern const struct command command_call_show;
 extern const struct command command_call_forget;
+extern const struct command command_call_prune;
 extern const struct command command_call_token;
 extern const struct command command_audit_show; /* of audit */
 extern const struct command command_audit_export;

@@ -5,7 +5,6 @@
 #include "cli/lock_view.h"
 
 #include "cli/op_view.h"
-#include "cli/table.h"
 
 enum { COLUMNS = 9 };
 
@@ -38,13 +37,5 @@ static void add_row(const struct json_value *lock, struct arena *mem, struct tab
 
 size_t lock_view_list(const struct json_value *locks, struct arena *mem, struct buf *out)
 {
-	size_t count = locks && locks->type == JSON_ARRAY ? locks->array.count : 0;
-	struct table table;
-
-	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, mem))
-		return 0;
-	for (size_t i = 0; i < count; i++)
-		add_row(locks->array.items[i], mem, &table);
-	table_write(&table, out);
-	return count;
+	return op_list_table(locks, columns, COLUMNS, add_row, mem, out);
 }

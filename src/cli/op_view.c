@@ -5,7 +5,6 @@
 #include "cli/op_view.h"
 
 #include "base/terminal.h"
-#include "cli/table.h"
 #include "core/money.h"
 #include "core/operation.h"
 
@@ -13,7 +12,7 @@
 
 enum {
 	COLUMNS = 7,	 /* of the table */
-	FACT_WIDTH = 13, /* of the names on the page of one operation */
+	FACT_WIDTH = 13, /* of the names on a page */
 };
 
 /* Times from then on are `forever`: the gate counts that as a thousand years from now. */
@@ -81,22 +80,29 @@ static void add_row(const struct json_value *operation, struct arena *mem, struc
 	table_add(table, texts);
 }
 
-size_t op_view_list(const struct json_value *operations, struct arena *mem, struct buf *out)
+size_t op_list_table(const struct json_value *list, const struct table_column *list_columns,
+		     size_t column_count, op_add_row *add_row_of, struct arena *mem,
+		     struct buf *out)
 {
-	size_t count = operations && operations->type == JSON_ARRAY ? operations->array.count : 0;
+	size_t count = list && list->type == JSON_ARRAY ? list->array.count : 0;
 	struct table table;
 
-	if (count == 0 || !table_begin(&table, columns, COLUMNS, count, mem))
+	if (count == 0 || !table_begin(&table, list_columns, column_count, count, mem))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		add_row(operations->array.items[i], mem, &table);
+		add_row_of(list->array.items[i], mem, &table);
 	table_write(&table, out);
 	return count;
 }
 
+size_t op_view_list(const struct json_value *operations, struct arena *mem, struct buf *out)
+{
+	return op_list_table(operations, columns, COLUMNS, add_row, mem, out);
+}
+
 /* -- the page of one --------------------------------------------------------------- */
 
-static void append_fact(struct buf *out, const char *name, struct str text)
+void op_append_fact(struct buf *out, const char *name, struct str text)
 {
 	if (!text.len)
 		return;
@@ -113,10 +119,10 @@ static void append_response(const struct json_value *response, struct arena *mem
 
 	if (!status.len)
 		return;
-	append_fact(out, "Response",
-		    arena_printf(mem, "%.*s, %.*s bytes%s", STR_ARG(status), STR_ARG(length),
-				 is_true(op_member(response, "kept")) ? "" : ", body not kept"));
-	append_fact(out, "", digest);
+	op_append_fact(out, "Response",
+		       arena_printf(mem, "%.*s, %.*s bytes%s", STR_ARG(status), STR_ARG(length),
+				    is_true(op_member(response, "kept")) ? "" : ", body not kept"));
+	op_append_fact(out, "", digest);
 }
 
 /* Of several names: "op_1, op_2". */
@@ -131,7 +137,7 @@ static void append_names(const char *title, const struct json_value *names, stru
 
 		text = arena_printf(mem, "%.*s%s%.*s", STR_ARG(text), i ? ", " : "", STR_ARG(name));
 	}
-	append_fact(out, title, text);
+	op_append_fact(out, title, text);
 }
 
 static bool has_ended(const struct json_value *operation, struct arena *mem)
@@ -157,8 +163,9 @@ static void append_tries(const struct json_value *operation, struct arena *mem, 
 	struct str tries = op_member_text(operation, "tries", mem);
 
 	if (tries.len && !str_equal(tries, STR("0")) && !has_ended(operation, mem))
-		append_fact(out, "Gate tried", arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
-	append_fact(out, "Next try", op_member_text(operation, "due", mem));
+		op_append_fact(out, "Gate tried",
+			       arena_printf(mem, "%.*s in a row", STR_ARG(tries)));
+	op_append_fact(out, "Next try", op_member_text(operation, "due", mem));
 }
 
 /* -- what the rules have to do with it --------------------------------------------- */
@@ -192,8 +199,8 @@ static void append_lock(const struct json_value *lock, struct arena *mem, struct
 				    STR_ARG(fence));
 	if (version.len)
 		text = arena_printf(mem, "%.*s, version %.*s", STR_ARG(text), STR_ARG(version));
-	append_fact(out, "Lock", name);
-	append_fact(out, "", text);
+	op_append_fact(out, "Lock", name);
+	op_append_fact(out, "", text);
 }
 
 /* Minor units, as the gate counts them, with the currency's point: 4900 is "49.00". */
@@ -219,18 +226,18 @@ static void append_budget(const struct json_value *budget, struct arena *mem, st
 
 	if (!spends.len)
 		return;
-	append_fact(out, "Budget",
-		    arena_printf(mem, "spends %.*s %.*s", STR_ARG(spends), STR_ARG(currency)));
+	op_append_fact(out, "Budget",
+		       arena_printf(mem, "spends %.*s %.*s", STR_ARG(spends), STR_ARG(currency)));
 	if (total.len)
-		append_fact(out, "",
-			    arena_printf(mem, "%.*s of %.*s %.*s used, %.*s left", STR_ARG(used),
-					 STR_ARG(total), STR_ARG(currency), STR_ARG(left)));
+		op_append_fact(out, "",
+			       arena_printf(mem, "%.*s of %.*s %.*s used, %.*s left", STR_ARG(used),
+					    STR_ARG(total), STR_ARG(currency), STR_ARG(left)));
 }
 
 static void append_rules(const struct json_value *rules, struct arena *mem, struct buf *out)
 {
-	append_fact(out, "Unique until",
-		    time_or(op_member(rules, "unique"), "until", "forever", mem));
+	op_append_fact(out, "Unique until",
+		       time_or(op_member(rules, "unique"), "until", "forever", mem));
 	append_lock(op_member(rules, "lock"), mem, out);
 	append_budget(op_member(rules, "budget"), mem, out);
 }
@@ -257,16 +264,16 @@ static void append_facts(const struct json_value *operation, struct arena *mem, 
 	};
 	struct str method = op_member_text(operation, "method", mem);
 
-	append_fact(out, "Operation", op_member_text(operation, "id", mem));
-	append_fact(out, "State", op_member_text(operation, "state", mem));
+	op_append_fact(out, "Operation", op_member_text(operation, "id", mem));
+	op_append_fact(out, "State", op_member_text(operation, "state", mem));
 	if (method.len)
-		append_fact(out, "Request",
-			    arena_printf(mem, "%.*s %.*s", STR_ARG(method),
-					 STR_ARG(op_member_text(operation, "path", mem))));
+		op_append_fact(out, "Request",
+			       arena_printf(mem, "%.*s %.*s", STR_ARG(method),
+					    STR_ARG(op_member_text(operation, "path", mem))));
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
-		append_fact(out, facts[i].title,
-			    facts[i].is_time ? time_or(operation, facts[i].name, "never", mem)
-					     : op_member_text(operation, facts[i].name, mem));
+		op_append_fact(out, facts[i].title,
+			       facts[i].is_time ? time_or(operation, facts[i].name, "never", mem)
+						: op_member_text(operation, facts[i].name, mem));
 	append_names("Retried by", op_member(operation, "retried_by"), mem, out);
 	append_tries(operation, mem, out);
 	append_rules(op_member(operation, "rules"), mem, out);

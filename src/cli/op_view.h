@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "cli/table.h"
 #include "json/json.h"
 
 /*
@@ -20,6 +21,16 @@ size_t op_view_list(const struct json_value *operations, struct arena *mem, stru
 
 /* One operation: its facts, then its time line, oldest first. */
 void op_view_show(const struct json_value *operation, struct arena *mem, struct buf *out);
+
+/* Adds one member of a list as a row; texts that it makes live in `mem`. */
+typedef void op_add_row(const struct json_value *member, struct arena *mem, struct table *table);
+
+/* A list as a table; returns how many members it has (0, or no memory: nothing is written). */
+size_t op_list_table(const struct json_value *list, const struct table_column *columns,
+		     size_t column_count, op_add_row *add_row, struct arena *mem, struct buf *out);
+
+/* A line of a page: a name, and a text that is made harmless. Nothing where the text is empty. */
+void op_append_fact(struct buf *out, const char *name, struct str text);
 
 /* A member of what may not be an object; NULL: it is not there. */
 const struct json_value *op_member(const struct json_value *object, const char *name);

@@ -19,7 +19,6 @@ enum { FACTS_BODY_MAX = 1024 * 1024, AFTER_MAX_S = 86400 };
 static const struct str problem_prefix = {"urn:counterfoil:problem:", 24};
 
 static int64_t read_after(struct str headers);
-static bool is_elsewhere(int status);
 static void read_problem(struct str body, struct arena *mem, struct answer_facts *facts);
 
 void answer_facts_read(int status, struct str headers, struct str body, struct arena *mem,
@@ -35,22 +34,10 @@ void answer_facts_read(int status, struct str headers, struct str body, struct a
 	if (str_starts_with_nocase(type, STR("application/problem+json")) ||
 	    (facts.operation.len && status == 202))
 		read_problem(body, mem, &facts);
-	if (!answer_is_gate(&facts) && is_elsewhere(status))
+	if (!answer_is_gate(&facts) && outcome_is_elsewhere(status))
 		facts.detail = STR("the service wants it sent elsewhere (Location): here nothing "
 				   "was done");
 	*out_facts = facts;
-}
-
-/* The same request, to another place (RFC 9110, 15.4.8 and 15.4.9): it was not taken here. */
-static bool is_elsewhere(int status)
-{
-	return status == 307 || status == 308;
-}
-
-/* Of a server or one between that nobody declared: all but "cannot do that at all" (501, 505). */
-static bool is_unclear(int status)
-{
-	return status >= 500 && status != 501 && status != 505;
 }
 
 /* A number of seconds, or a date, which is taken against the answer's own: no clock is in it. */
@@ -123,22 +110,33 @@ bool answer_is_past_gate(const struct answer_facts *facts)
 }
 
 static enum meaning gate_meaning(const struct answer_facts *facts);
+static enum meaning status_meaning(int status);
 
 enum meaning answer_meaning(const struct answer_facts *facts, bool honours_key)
 {
-	struct status_classes classes;
-	int status = facts->status;
-
 	if (answer_is_gate(facts))
 		return gate_meaning(facts);
-	if (honours_key && (status == 409 || status == 425))
+	if (honours_key && (facts->status == 409 || facts->status == 425))
 		return MEANS_OPEN;
+	return status_meaning(facts->status);
+}
+
+/* By the table that a gate reads its services by, with its defaults. */
+static enum meaning status_meaning(int status)
+{
+	struct status_classes classes;
+
 	status_classes_default(&classes);
-	if (status_class_has(classes.not_sent, status))
+	switch (outcome_of_sending(&classes, SENDING_ANSWERED, status)) {
+	case EVENT_SUCCEEDED:
+		return MEANS_DONE;
+	case EVENT_REFUSED:
+		return MEANS_FAILED;
+	case EVENT_NOT_SENT:
 		return MEANS_NOT_YET;
-	if (status < 200 || is_unclear(status) || status_class_has(classes.unknown, status))
+	default:
 		return MEANS_UNCERTAIN;
-	return status < 400 && !is_elsewhere(status) ? MEANS_DONE : MEANS_FAILED;
+	}
 }
 
 /* The end of an operation, by the state that came with it; without one by its status. */
@@ -150,7 +148,8 @@ static enum meaning ended(const struct answer_facts *facts)
 		return MEANS_FAILED;
 	if (facts->state.len) /* it has not ended */
 		return MEANS_UNCERTAIN;
-	return facts->status < 400 ? MEANS_DONE : MEANS_FAILED;
+	return facts->status < 400 && !outcome_is_elsewhere(facts->status) ? MEANS_DONE
+									   : MEANS_FAILED;
 }
 
 /* Of a problem that names no outcome: the request was not taken, and the advice says what to do. */

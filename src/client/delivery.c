@@ -77,6 +77,7 @@ static int deliver(struct journal *journal, const struct delivery_request *reque
 	delivery.deadline_ms = time_add(env_monotonic_ms(journal_env(journal)), request->wait_ms);
 	web_answer_init(&delivery.answer);
 	r = run(&delivery);
+	journal_leave(journal); /* where it could not be settled: the next try is not kept out */
 	web_answer_fini(&delivery.answer);
 	if (r == 0 || r == DELIVERY_UNKEPT)
 		*out_result = delivery.result;
@@ -282,8 +283,8 @@ static int put_out(struct delivery *delivery)
  */
 static enum meaning judge_again(enum meaning meaning, int status)
 {
-	static const int of_the_moment[] = {307, 308, 401, 403, 404, 407, 409, 410, 412,
-					    421, 423, 424, 425, 426, 428, 429, 451};
+	static const int of_the_moment[] = {307, 308, 401, 403, 404, 407, 409, 410, 412, 421, 423,
+					    424, 425, 426, 428, 429, 451, 506, 507, 508, 510, 511};
 
 	if (meaning == MEANS_NOT_YET || meaning == MEANS_UNRECORDED)
 		return MEANS_UNCERTAIN;

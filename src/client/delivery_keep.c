@@ -16,8 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096 };
-
 static int keep_answer(struct delivery *delivery, struct kept_answer *out);
 static int say_unkept(struct delivery *delivery);
 
@@ -161,18 +159,13 @@ void delivery_tell(struct delivery *delivery)
 
 /* -- the body ------------------------------------------------------------------------ */
 
-/* Where a body goes that is not kept in the journal: answers/TOKEN beside it. Empty: nowhere. */
-static struct str own_file(struct delivery *delivery, char folder[PATH_BYTES])
+/* Where a body goes that is not kept in the journal: answers/ID beside it. Empty: nowhere. */
+static struct str own_file(struct delivery *delivery)
 {
-	struct str path = str_from(journal_path(delivery->journal));
-	size_t slash = path.len;
+	char folder[JOURNAL_PATH_MAX];
 
-	while (slash > 0 && path.at[slash - 1] != '/')
-		slash--;
-	if (slash + sizeof("answers") >= PATH_BYTES)
-		return STR("");
-	snprintf(folder, PATH_BYTES, "%.*sanswers", (int)slash, path.at);
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+	if (!journal_answers(delivery->journal, folder) ||
+	    (mkdir(folder, 0700) != 0 && errno != EEXIST))
 		return STR("");
 	return arena_printf(delivery->mem, "%s/%lld", folder, (long long)delivery->entry.id);
 }
@@ -201,14 +194,13 @@ static int write_file(struct delivery *delivery, const char *path, struct str by
 int delivery_put_body(struct delivery *delivery, struct kept_answer *answer)
 {
 	const char *output = delivery->request->output;
-	char folder[PATH_BYTES];
 	struct str path = output ? str_from(output) : STR("");
 	int r;
 
 	if (!answer->has_body || (!path.len && answer->body.len <= JOURNAL_BODY_MAX))
 		return 0;
 	if (!path.len)
-		path = own_file(delivery, folder);
+		path = own_file(delivery);
 	if (!path.len)
 		return journal_say(
 			delivery->err, DELIVERY_REFUSED,

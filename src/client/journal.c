@@ -182,7 +182,7 @@ static int take(struct journal *journal, const struct journal_entry *entry,
 		journal_bind_text(statement, 6, str_from(mark));
 	}
 	r = journal_run(journal, statement, err);
-	journal->held = entry->id; /* also where committing fails, after which it may be ours */
+	journal_hold(journal, entry->id); /* also where committing fails: it may be ours then */
 	if (r == 0)
 		r = journal_event(journal, entry->id, is_sending ? "sent" : "taken_over", STR(""),
 				  err);

@@ -197,4 +197,19 @@ int journal_show(struct journal *journal, struct str token, struct arena *mem,
  */
 int journal_forget(struct journal *journal, int64_t id, bool is_forced, struct journal_error *err);
 
+/*
+ * Forget what ended and has not changed since `before_ms` (wall clock), with the files beside the
+ * journal that have its answers. Never: what is new, or has no known end; what somebody is at; the
+ * current entry of a step of which an older one stays. 0 with how many; FAIL_STORE, FAIL_MEMORY:
+ * some may be gone.
+ */
+int journal_prune(struct journal *journal, int64_t before_ms, uint64_t *out_count,
+		  struct journal_error *err);
+
+/*
+ * How many journal_prune() would forget, and how many are as old and have not ended. 0, FAIL_STORE.
+ */
+int journal_count_old(struct journal *journal, int64_t before_ms, uint64_t *out_prunable,
+		      uint64_t *out_open, struct journal_error *err);
+
 #endif

@@ -14,14 +14,21 @@ struct journal {
 	const struct env *env;
 	char *path;
 	char owner[OWNER_TEXT]; /* this process */
+	uint64_t device, file;	/* the file, whatever its path */
 	int64_t held;		/* the entry that was claimed here and is not settled; 0: none */
 };
 
 /*
  * Is somebody else at it? Another journal of this process is somebody else; what was claimed here
- * and not settled, because that failed, is not.
+ * and not settled, because that failed, is not; nor is what any other one has left behind.
  */
 bool journal_is_busy(const struct journal *journal, const struct journal_entry *entry);
+
+/* This journal is at it from now on; what it held before is left. */
+void journal_hold(struct journal *journal, int64_t id);
+
+/* Nobody is at what was claimed here and could not be settled: this process may claim it again. */
+void journal_leave(struct journal *journal);
 
 /* A sentence into *err. Returns `code`. */
 int journal_say(struct journal_error *err, int code, const char *format, ...)
@@ -46,6 +53,9 @@ int journal_run(struct journal *journal, sqlite3_stmt *statement, struct journal
  */
 int journal_begin(struct journal *journal, struct journal_error *err);
 int journal_end(struct journal *journal, int r, struct journal_error *err);
+
+/* The folder for answers that are too large for the file. False: its path would be too long. */
+bool journal_answers(const struct journal *journal, char out_folder[JOURNAL_PATH_MAX]);
 
 /* The columns that journal_row() reads. */
 #define JOURNAL_COLUMNS                                                                            \

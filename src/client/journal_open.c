@@ -50,7 +50,7 @@ static const char pragmas[] = "PRAGMA journal_mode = DELETE;"
 static int make_folders(const char *path, struct journal_error *err);
 static int look_at_folder(const char *path, struct journal_error *err);
 static int make_file(const char *path, struct journal_error *err);
-static int look_at_file(const char *path, struct journal_error *err);
+static int look_at_file(struct journal *journal, struct journal_error *err);
 static int make_tables(struct journal *journal, struct journal_error *err);
 
 struct str journal_place(struct arena *mem, struct journal_error *err)
@@ -91,7 +91,7 @@ static int open_it(struct journal *journal, struct journal_error *err)
 	if (r == 0)
 		r = make_file(journal->path, err);
 	if (r == 0)
-		r = look_at_file(journal->path, err);
+		r = look_at_file(journal, err);
 	if (r != 0)
 		return r;
 	if (open_database(journal) != SQLITE_OK)
@@ -136,6 +136,7 @@ void journal_close(struct journal *journal)
 {
 	if (!journal)
 		return;
+	journal_leave(journal);
 	sqlite3_close(journal->db);
 	free(journal->path);
 	free(journal);
@@ -144,6 +145,15 @@ void journal_close(struct journal *journal)
 const char *journal_path(const struct journal *journal)
 {
 	return journal->path;
+}
+
+bool journal_answers(const struct journal *journal, char out_folder[JOURNAL_PATH_MAX])
+{
+	const char *slash = strrchr(journal->path, '/');
+	int len = slash ? (int)(slash - journal->path) + 1 : 0;
+
+	return snprintf(out_folder, JOURNAL_PATH_MAX, "%.*sanswers", len, journal->path) <
+	       JOURNAL_PATH_MAX;
 }
 
 const struct env *journal_env(const struct journal *journal)
@@ -200,8 +210,9 @@ static int make_file(const char *path, struct journal_error *err)
 	return 0;
 }
 
-static int look_at_file(const char *path, struct journal_error *err)
+static int look_at_file(struct journal *journal, struct journal_error *err)
 {
+	const char *path = journal->path;
 	struct stat file;
 
 	if (stat(path, &file) != 0)
@@ -216,6 +227,8 @@ static int look_at_file(const char *path, struct journal_error *err)
 	if (file.st_mode & OTHERS)
 		return journal_say(err, JOURNAL_REFUSED,
 				   "the journal %s can be read by others: chmod 600 it", path);
+	journal->device = (uint64_t)file.st_dev;
+	journal->file = (uint64_t)file.st_ino;
 	return 0;
 }
 

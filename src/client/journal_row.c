@@ -10,6 +10,7 @@
 #include "client/journal_internal.h"
 
 #include "base/err.h"
+#include "client/left.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,12 +30,37 @@ int journal_say(struct journal_error *err, int code, const char *format, ...)
 	return code;
 }
 
+static struct left_claim claim_of(const struct journal *journal, int64_t id)
+{
+	return (struct left_claim){journal->device, journal->file, id};
+}
+
 bool journal_is_busy(const struct journal *journal, const struct journal_entry *entry)
 {
-	bool is_held =
-		journal->held == entry->id && str_equal(entry->owner, str_from(journal->owner));
+	struct left_claim claim = claim_of(journal, entry->id);
+	bool is_ours = str_equal(entry->owner, str_from(journal->owner));
 
-	return entry->is_owner_alive && !is_held;
+	return entry->is_owner_alive &&
+	       !(is_ours && (journal->held == entry->id || left_has(&claim)));
+}
+
+void journal_hold(struct journal *journal, int64_t id)
+{
+	struct left_claim claim = claim_of(journal, id);
+
+	if (journal->held != id)
+		journal_leave(journal);
+	left_remove(&claim);
+	journal->held = id;
+}
+
+void journal_leave(struct journal *journal)
+{
+	struct left_claim claim = claim_of(journal, journal->held);
+
+	if (journal->held)
+		left_add(&claim);
+	journal->held = 0;
 }
 
 int journal_broken(struct journal *journal, struct journal_error *err)

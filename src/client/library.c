@@ -24,6 +24,7 @@ enum {
 	LIBRARY_BODY_MAX = 64 * 1024 * 1024,
 	LIBRARY_JSON_MAX = 1024 * 1024 * 1024,
 	LIBRARY_TIME_MAX = 24 * 60 * 60 * 1000, /* milliseconds */
+	LIBRARY_AGE_MAX_S = 10 * 365 * 24 * 60 * 60,
 	LIBRARY_TOKEN_MEMORY = 1024 * 1024,
 	LIBRARY_FLAGS = COUNTERFOIL_NEW | COUNTERFOIL_HONOURS_KEY | COUNTERFOIL_SAME_ACCOUNT |
 			COUNTERFOIL_INSECURE
@@ -45,6 +46,7 @@ enum library_text {
 	TEXT_CERTIFICATE,
 	TEXT_KEY,
 	TEXT_PROXY,
+	TEXT_NO_PROXY,
 	TEXTS
 };
 
@@ -59,6 +61,7 @@ struct counterfoil_request {
 	bool has_body;
 	unsigned flags;
 	long wait_ms, timeout_ms;
+	long connect_ms; /* 0: nobody has said */
 };
 
 struct counterfoil_result {
@@ -178,6 +181,22 @@ void counterfoil_journal_close(counterfoil_journal *journal)
 	if (journal)
 		journal_close(journal->open);
 	free(journal);
+}
+
+int counterfoil_journal_prune(counterfoil_journal *journal, long older_seconds,
+			      unsigned long *out_count)
+{
+	uint64_t count = 0;
+	int r;
+
+	if (older_seconds < 1 || older_seconds > LIBRARY_AGE_MAX_S)
+		return refuse("an age is 1 to 315360000 seconds");
+	r = explain(journal_prune(journal->open,
+				  env_wall_ms(&library_env) - (int64_t)older_seconds * 1000, &count,
+				  &last_error));
+	if (r == COUNTERFOIL_OK && out_count)
+		*out_count = (unsigned long)count;
+	return r;
 }
 
 /* -- a request ----------------------------------------------------------------------- */
@@ -322,6 +341,11 @@ int counterfoil_request_set_proxy(counterfoil_request *request, const char *prox
 	return set_text(request, TEXT_PROXY, proxy);
 }
 
+int counterfoil_request_set_no_proxy(counterfoil_request *request, const char *hosts)
+{
+	return set_text(request, TEXT_NO_PROXY, hosts);
+}
+
 int counterfoil_request_set_flags(counterfoil_request *request, unsigned flags)
 {
 	if (flags & ~(unsigned)LIBRARY_FLAGS)
@@ -336,6 +360,14 @@ int counterfoil_request_set_times(counterfoil_request *request, long wait, long 
 		return refuse("a wait is 0 to 86400000 milliseconds, a timeout 1 to 86400000");
 	request->wait_ms = wait;
 	request->timeout_ms = timeout;
+	return COUNTERFOIL_OK;
+}
+
+int counterfoil_request_set_connect_timeout(counterfoil_request *request, long timeout)
+{
+	if (timeout < 1 || timeout > LIBRARY_TIME_MAX)
+		return refuse("a timeout is 1 to 86400000 milliseconds");
+	request->connect_ms = timeout;
 	return COUNTERFOIL_OK;
 }
 
@@ -367,10 +399,12 @@ static int read_request(const counterfoil_request *from, struct arena *mem,
 		.request_ms = from->timeout_ms,
 		.output = from->texts[TEXT_OUTPUT],
 		.web = {.proxy = from->texts[TEXT_PROXY],
+			.no_proxy = from->texts[TEXT_NO_PROXY],
 			.ca_file = from->texts[TEXT_CA_FILE],
 			.certificate = from->texts[TEXT_CERTIFICATE],
 			.key = from->texts[TEXT_KEY],
-			.is_insecure = (from->flags & COUNTERFOIL_INSECURE) != 0},
+			.is_insecure = (from->flags & COUNTERFOIL_INSECURE) != 0,
+			.connect_ms = from->connect_ms},
 	};
 	out_request->headers = arena_printf(mem, "%.*s%s%s%s", STR_ARG(buf_str(&from->headers)),
 					    media_type ? "Content-Type: " : "",

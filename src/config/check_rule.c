@@ -81,6 +81,9 @@ static int check_version(struct reading *reading, struct action_draft *draft)
 	if (!naming.field || naming.field->type != FIELD_INTEGER)
 		naming_complain(&naming, "name a field of type integer",
 				"which is no integer field");
+	else if (naming.field->is_secret)
+		naming_complain(&naming, "remove secret from it, or compare no version",
+				"which is secret, and callers are told the versions that differ");
 	draft->action.lock.version = naming.part.pointer;
 	return 0;
 }

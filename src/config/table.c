@@ -379,7 +379,8 @@ static const struct setting general_rows[] = {
 	 .default_value = "[408, 500, 502, 504]",
 	 .range = "300 to 599",
 	 .help = "Statuses that leave open whether it acted: the operation becomes unknown and is "
-		 "never sent again by itself. All others are final."},
+		 "never sent again by itself. One of 5xx that no standard has, such as a proxy's "
+		 "520 to 530, is as 500. All others are final."},
 
 	{.name = "outbox.max_waiting",
 	 .kind = KIND_COUNT,

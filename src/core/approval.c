@@ -1,11 +1,14 @@
 /*
  * Whether people are asked about a command, and what they are shown (see approval.h).
  *
- * A condition that cannot be judged asks: a text too long to be matched, a number that is none.
+ * A condition that cannot be judged asks: a text too long to be matched, a number that is none, a
+ * value of another kind than the one it is compared with. Whether a text is the one that is named
+ * is for the service to say, so it is what any service might take for it.
  */
 #include "core/approval.h"
 
 #include "base/err.h"
+#include "core/alike.h"
 #include "core/money.h"
 #include "core/template.h"
 #include "core/text.h"
@@ -45,26 +48,38 @@ static int parameter_text(const struct looking *looking, size_t parameter, struc
 
 /* Conditions */
 
-static bool is_same(const struct json_value *a, const struct json_value *b)
+static bool is_boolean(const struct json_value *value)
 {
-	if (a->type != b->type)
-		return false;
-	if (a->type == JSON_STRING)
-		return str_equal(a->string, b->string);
-	return a->type == JSON_NUMBER ? json_number_compare(&a->number, &b->number) == 0
-				      : a->type != JSON_OBJECT && a->type != JSON_ARRAY;
+	return value->type == JSON_TRUE || value->type == JSON_FALSE;
 }
 
-static bool is_chosen(const struct rule_approval_condition *condition,
-		      const struct json_value *value)
+/* Might the service take `value` for `choice`? One of another kind is not for us to judge: "7"? */
+static int is_taken_for(const struct json_value *choice, const struct json_value *value,
+			struct arena *mem, bool *out_is)
 {
-	for (size_t i = 0; i < condition->choice_count; i++) {
-		const struct json_value *choice = condition->choices[i];
+	bool is_null = choice->type == JSON_NULL || value->type == JSON_NULL;
 
-		if (value ? is_same(choice, value) : choice->type == JSON_NULL)
-			return true;
-	}
-	return false;
+	*out_is = choice->type == value->type ||
+		  (!is_null && !(is_boolean(choice) && is_boolean(value)));
+	if (choice->type != value->type)
+		return 0;
+	if (choice->type == JSON_STRING)
+		return alike_ask(choice->string, value->string, mem, out_is);
+	if (choice->type == JSON_NUMBER)
+		*out_is = json_number_compare(&choice->number, &value->number) == 0;
+	return 0;
+}
+
+static int is_chosen(const struct rule_approval_condition *condition,
+		     const struct json_value *value, struct arena *mem, bool *out_is)
+{
+	static const struct json_value nothing = {.type = JSON_NULL};
+	int r = 0;
+
+	*out_is = false;
+	for (size_t i = 0; r == 0 && !*out_is && i < condition->choice_count; i++)
+		r = is_taken_for(condition->choices[i], value ? value : &nothing, mem, out_is);
+	return r;
 }
 
 static bool is_more(const struct rule_approval_condition *condition, const struct json_value *value,
@@ -72,15 +87,17 @@ static bool is_more(const struct rule_approval_condition *condition, const struc
 {
 	const struct json_value *currency = json_member(value, STR("currency"));
 	struct json_number number;
+	bool is_money = value->type == JSON_OBJECT;
 
-	if (value->type == JSON_OBJECT) { /* money */
+	if (is_money) {
 		if (condition->currency.len && !(currency && currency->type == JSON_STRING &&
 						 str_equal(currency->string, condition->currency)))
 			return true;
 		value = json_member(value, STR("minor_units"));
 	}
-	if (value && value->type == JSON_NUMBER)
-		return json_number_compare(&value->number, condition->over) > 0;
+	if (value && value->type == JSON_NUMBER) /* below zero it goes the other way round */
+		return (is_money && value->number.is_negative) ||
+		       json_number_compare(&value->number, condition->over) > 0;
 	if (!value || value->type != JSON_STRING ||
 	    json_number_read(value->string, &json_limits_default, mem, &number) != 0)
 		return true;
@@ -103,8 +120,10 @@ static int holds_for(struct looking *looking, const struct rule_approval_conditi
 		     const struct json_value *value, bool *out_holds)
 {
 	bool is_there = value && value->type != JSON_NULL;
+	int r = is_chosen(condition, value, looking->mem, out_holds);
 
-	*out_holds = is_chosen(condition, value);
+	if (r < 0)
+		return r;
 	if (is_there && condition->over)
 		*out_holds = is_more(condition, value, looking->mem);
 	if (!is_there || !condition->pattern)
@@ -128,7 +147,14 @@ static int holds(struct looking *looking, const struct rule_approval_condition *
 		return holds_for(looking, condition, value, out_holds);
 	}
 	r = parameter_text(looking, condition->part.parameter, &text.string);
-	return r < 0 ? r : holds_for(looking, condition, &text, out_holds);
+	if (r == 0)
+		r = holds_for(looking, condition, &text, out_holds);
+	/* Routers cut off what is behind a semicolon, and a format (.json). */
+	for (const char *cut = ";."; r == 0 && !*out_holds && *cut; cut++) {
+		text.string.len = str_find(text.string, *cut);
+		r = holds_for(looking, condition, &text, out_holds);
+	}
+	return r;
 }
 
 int approval_is_asked(const struct action *action, struct str path,

@@ -31,8 +31,9 @@ struct approval_need {
 /*
  * Does `command`, the canonical tree of command_read() (NULL: none), sent to the normalised `path`
  * of the action's route, need people? A condition is true of a value that is there: one that is
- * absent or null makes none true, but for `in` or `is` with null among its values. A text that is
- * too long to be matched does match. 0, FAIL_MEMORY.
+ * absent or null makes none true, but for `in` or `is` with null among its values. A text is one of
+ * those that are named where a service might take it for that (core/alike.h). What cannot be judged
+ * makes it true: a text that is too long to be matched, a value of another kind. 0, FAIL_MEMORY.
  */
 int approval_is_asked(const struct action *action, struct str path,
 		      const struct json_value *command, struct arena *mem,

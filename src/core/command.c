@@ -16,6 +16,7 @@
 #include "core/command_internal.h"
 
 #include "base/err.h"
+#include "core/alike.h"
 #include "core/nearest.h"
 #include "core/text.h"
 
@@ -221,6 +222,9 @@ static int read_field(struct reading *reading, const struct spot *above,
 static int refuse_unknown(struct reading *reading, const struct spot *above,
 			  const struct record *record, struct str name);
 
+static int take_kept(struct reading *reading, const struct spot *spot, const struct record *record,
+		     const struct json_member *member, struct json_value **out_value);
+
 static int take_unknown(struct reading *reading, const struct spot *above,
 			const struct record *record, const struct json_member *member,
 			struct json_value **out_value)
@@ -238,7 +242,33 @@ static int take_unknown(struct reading *reading, const struct spot *above,
 				  "This field is set by the gate; leave it out");
 	if (!record->keeps_unknown)
 		return refuse_unknown(reading, above, record, member->name);
-	return strip(reading, spot.token, member->value, out_value);
+	return take_kept(reading, &spot, record, member, out_value);
+}
+
+/* One that a service may take for a declared field would go past all that is declared of that. */
+static int take_kept(struct reading *reading, const struct spot *spot, const struct record *record,
+		     const struct json_member *member, struct json_value **out_value)
+{
+	struct str plain, name = STR("");
+	bool are = false;
+	int r = alike_plain(member->name, reading->mem, &plain);
+
+	for (size_t i = 0; r == 0 && !are && i < record->field_count; i++) {
+		name = record->fields[i].name;
+		r = alike_ask_plain(plain, name, reading->mem, &are);
+	}
+	if (r < 0)
+		return r;
+	if (are && spot->is_secret)
+		return fault_tell(reading, spot->above, NULL,
+				  "There is a field in it whose name is written in two ways");
+	if (are)
+		return fault_tell(
+			reading, spot->above, NULL,
+			"There is a second spelling of the field \"%.*s\"; write its name "
+			"as it is declared",
+			STR_ARG(name));
+	return strip(reading, spot->token, member->value, out_value);
 }
 
 static const struct action_field *nearest_field(const struct record *record, struct str name)

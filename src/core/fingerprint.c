@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "core/alike.h"
 #include "core/coding.h"
 #include "core/form.h"
 #include "core/media_type.h"
@@ -18,6 +19,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+
+enum { FIELD_SHOWN_MAX = 64 };
 
 /* One fingerprint being made. */
 struct making {
@@ -77,6 +80,60 @@ static void add_length(struct making *making, size_t len)
 	hasher_add(&making->hasher, bytes, sizeof(bytes));
 }
 
+/* The name before what leads into it: place[], place.name. */
+static struct str outer_name(struct str name)
+{
+	for (size_t i = 1; i < name.len; i++) {
+		if (name.at[i] == '[' || name.at[i] == '.')
+			return str_of(name.at, i);
+	}
+	return name;
+}
+
+/*
+ * A service that looks for a field in the query, too, would not do what the command says: which of
+ * the two counts there is anybody's guess.
+ */
+static int check_parameter(struct making *making, struct str pair)
+{
+	const struct action *action = making->request->action;
+	struct str name, outer;
+	bool is_whole = false, is_outer = false;
+	int r = text_unescape_all(str_of(pair.at, str_find(pair, '=')), making->mem, &name);
+
+	if (r == 0)
+		r = alike_plain(name, making->mem, &name);
+	outer = outer_name(name);
+	for (size_t i = 0; r == 0 && i < action->field_count; i++) {
+		struct str field = action->fields[i].name;
+
+		r = alike_ask_plain(name, field, making->mem, &is_whole);
+		if (r == 0)
+			r = alike_ask_plain(outer, field, making->mem, &is_outer);
+		if (r == 0 && (is_whole || is_outer))
+			return fingerprint_refuse(making->error,
+						  "The query has \"%.*s\", which is a field of the "
+						  "command; say it in the body alone.",
+						  STR_ARG(str_cut(field, FIELD_SHOWN_MAX)));
+	}
+	return r;
+}
+
+static int check_query(struct making *making)
+{
+	const struct action *action = making->request->action;
+	struct str query = making->request->query, part, pair;
+	int r = 0;
+
+	if (!action || !action->has_fields || action->inbox.is_declared)
+		return 0;
+	while (r == 0 && str_split(&query, '&', &part)) {
+		while (r == 0 && str_split(&part, ';', &pair))
+			r = check_parameter(making, pair);
+	}
+	return r;
+}
+
 /* Account, method, path and query. */
 static int add_target(struct making *making)
 {
@@ -84,6 +141,8 @@ static int add_target(struct making *making)
 	struct str path;
 	int r = path_normalise(request->path, making->mem, &path, making->error);
 
+	if (r == 0)
+		r = check_query(making);
 	if (r != 0)
 		return r;
 	if (making->command)

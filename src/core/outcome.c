@@ -4,12 +4,19 @@
  * Two decisions, both on the safe side: a sending whose end is not certain never counts as
  * "the upstream did not act", and a token that names another request is a conflict before
  * anything of the stored operation is looked at.
+ *
+ * What is neither declared nor by default in a class is read by what its standard says of it. A
+ * status of 5xx that no standard has is read as 500 (RFC 9110 § 15): 520 to 530 and 599 are what
+ * proxies say when they lost sight of the service themselves. 307 and 308 ask for the same request
+ * at another place: whoever did it would have it done twice by every client that follows.
  */
 #include "core/outcome.h"
 
 #include "base/err.h"
 
 enum { STATUS_FIRST = 100, STATUS_LAST = 599 };
+
+static int as_known(int status);
 
 enum operation_event outcome_of_sending(const struct status_classes *classes, enum sending sending,
 					int status)
@@ -22,7 +29,26 @@ enum operation_event outcome_of_sending(const struct status_classes *classes, en
 		return EVENT_LOST_SIGHT;
 	if (status_class_has(classes->not_sent, status))
 		return EVENT_NOT_SENT;
-	return status < 400 ? EVENT_SUCCEEDED : EVENT_REFUSED;
+	if (status_class_has(classes->unknown, as_known(status)))
+		return EVENT_LOST_SIGHT;
+	return status < 400 && !outcome_is_elsewhere(status) ? EVENT_SUCCEEDED : EVENT_REFUSED;
+}
+
+bool outcome_is_elsewhere(int status)
+{
+	return status == 307 || status == 308;
+}
+
+/*
+ * The status of that class which everybody knows, for one of 5xx that is not registered (IANA, HTTP
+ * Status Codes: 500 to 508, 510, 511). All that are say that the request was not carried out, but
+ * for those that are unknown by default.
+ */
+static int as_known(int status)
+{
+	bool is_known = status <= 508 || status == 510 || status == 511;
+
+	return is_known ? status : 500;
 }
 
 static enum verdict recognise_ended(const struct verdict_facts *facts)

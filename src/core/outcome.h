@@ -65,10 +65,17 @@ enum sending {
 
 /*
  * The event this sending is for its operation. `status` counts only when answered; one that
- * cannot be final (1xx, or outside 200–599) and one that is in both sets are lost sight of.
+ * cannot be final (1xx, or outside 200–599) and one that is in both sets are lost sight of. One of
+ * 5xx that no standard has, and that is in neither set, is unknown where 500 is.
  */
 enum operation_event outcome_of_sending(const struct status_classes *classes, enum sending sending,
 					int status);
+
+/*
+ * Does the status send the same request to another place (RFC 9110, 15.4.8 and 15.4.9)? By itself
+ * it is a refusal: it was not carried out where it was sent, and nobody here follows.
+ */
+bool outcome_is_elsewhere(int status);
 
 /* What an attempt meets under its token (the fingerprints have the account in them). */
 enum verdict {

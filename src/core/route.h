@@ -41,6 +41,12 @@ int route_read(struct str pattern, struct arena *mem, struct route *out_route,
  * values in order, as they stand in the path; may be NULL. */
 bool route_matches(const struct route *route, struct str path, struct str *values);
 
+/*
+ * Might a service that reads paths freely take the normalised `path` for `route`'s, though it is
+ * spelled as `found`'s (which matches it; NULL: as that of none)?
+ */
+bool route_is_mistakable(const struct route *route, const struct route *found, struct str path);
+
 /* Which parameter, counted along the route, has that name; false: none has. */
 bool route_parameter(const struct route *route, struct str name, size_t *out_parameter);
 

@@ -10,9 +10,10 @@ static bool is_letter_or_digit(char c)
 	return (c >= '0' && c <= '9') || (ascii_lower(c) >= 'a' && ascii_lower(c) <= 'z');
 }
 
+/* Some servers have only the underscore; some of them put it in place of every other mark. */
 static char as_cgi_has_it(char c)
 {
-	return c == '_' ? '-' : ascii_lower(c);
+	return is_letter_or_digit(c) ? ascii_lower(c) : '-';
 }
 
 bool text_names_header(struct str name, struct str wanted)

@@ -32,7 +32,8 @@ size_t text_token_length(struct str text);
 bool text_is_control(char c);
 
 /*
- * Are `name` and `wanted` one header to some service? To one behind CGI's names X_Key is X-Key.
+ * Are `name` and `wanted` one header to some service? To one behind CGI's names X_Key is X-Key, and
+ * so may be X.Key.
  */
 bool text_names_header(struct str name, struct str wanted);
 

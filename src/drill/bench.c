@@ -87,7 +87,7 @@ static bool no_memory(struct bench *bench)
 	return bench_error(bench, "the drill has no memory left");
 }
 
-void bench_event(struct bench *bench, enum drill_actor actor, int lane, const char *format, ...)
+void bench_event(struct bench *bench, enum drill_move move, int lane, const char *format, ...)
 {
 	int64_t at_us = env_monotonic_us(&env_machine) - bench->began_us;
 	char text[BENCH_TEXT_MAX];
@@ -97,7 +97,7 @@ void bench_event(struct bench *bench, enum drill_actor actor, int lane, const ch
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	pthread_mutex_lock(&bench->mutex);
-	drill_event_add(bench->result, bench->out, at_us, actor, lane, "%s", text);
+	drill_event_add(bench->result, bench->out, at_us, move, lane, "%s", text);
 	pthread_mutex_unlock(&bench->mutex);
 }
 
@@ -176,7 +176,8 @@ static bool count_before(struct bench *bench, struct strand *strand)
 		return bench_error(bench, "effects could not be counted: %s", why);
 	if (r != 0)
 		return no_memory(bench);
-	bench_event(bench, DRILL_COUNT, 0, "effects before: %lld", (long long)strand->before);
+	bench_event(bench, DRILL_SERVER_TO_COUNT, 0, "effects before: %lld",
+		    (long long)strand->before);
 	return true;
 }
 
@@ -261,25 +262,35 @@ static void tell_sending(struct bench *bench, const struct strand *strand,
 {
 	struct str key = attempt->key.at ? attempt->key : strand->names.key;
 	bool is_cut = key.len > KEY_SHOWN;
+	enum drill_move move = attempt->is_by_proxy ? DRILL_CLIENT_TO_WIRE : DRILL_CLIENT_TO_SERVER;
 
 	if (attempt->is_without_key)
-		bench_event(bench, DRILL_CLIENT, attempt->lane, "%.*s %.*s without a key",
+		bench_event(bench, move, attempt->lane, "%.*s %.*s without a key",
 			    STR_ARG(strand->method), STR_ARG(strand->path));
 	else
-		bench_event(bench, DRILL_CLIENT, attempt->lane, "%.*s %.*s, key \"%.*s%s\"%s%s",
+		bench_event(bench, move, attempt->lane, "%.*s %.*s, key \"%.*s%s\"%s%s",
 			    STR_ARG(strand->method), STR_ARG(strand->path),
 			    (int)(is_cut ? KEY_SHOWN : key.len), key.at, is_cut ? "…" : "",
 			    attempt->body.at ? ", another body" : "",
 			    attempt->account ? ", another caller" : "");
 }
 
-static void tell_answer(struct bench *bench, int lane, const struct target_answer *answer)
+/* Through the wire it has come already, or not. */
+static enum drill_move way_back(const struct attempt *attempt, const struct target_answer *answer)
+{
+	if (attempt->is_by_proxy)
+		return DRILL_AT_CLIENT;
+	return answer->end == TARGET_ANSWERED ? DRILL_SERVER_TO_CLIENT : DRILL_LOST_ON_THE_WAY;
+}
+
+static void tell_answer(struct bench *bench, const struct attempt *attempt,
+			const struct target_answer *answer)
 {
 	struct str id = judge_id(answer, bench->scenario->id, &bench->mem);
 	struct str words = judge_words(answer, &bench->mem);
 
-	bench_event(bench, DRILL_CLIENT, lane, "was told %.*s%s%.60s", STR_ARG(words),
-		    id.len ? ", id " : "", id.len ? id.at : "");
+	bench_event(bench, way_back(attempt, answer), attempt->lane, "was told %.*s%s%.60s",
+		    STR_ARG(words), id.len ? ", id " : "", id.len ? id.at : "");
 }
 
 bool bench_begin(struct bench *bench, const struct strand *strand, const struct attempt *attempt,
@@ -300,7 +311,7 @@ bool bench_finish(struct bench *bench, const struct attempt *attempt, struct tar
 {
 	if (target_finish(call, &bench->mem, out_answer) != 0)
 		return no_memory(bench);
-	tell_answer(bench, attempt->lane, out_answer);
+	tell_answer(bench, attempt, out_answer);
 	return true;
 }
 
@@ -347,9 +358,9 @@ bool bench_retry(struct bench *bench, const struct strand *strand, const struct 
 	}
 }
 
-static void on_wire(void *owner, int lane, const char *text)
+static void on_wire(void *owner, enum drill_move move, int lane, const char *text)
 {
-	bench_event(owner, DRILL_WIRE, lane, "%s", text);
+	bench_event(owner, move, lane, "%s", text);
 }
 
 static bool start_proxy(struct bench *bench)
@@ -394,7 +405,7 @@ bool bench_command(struct bench *bench, const char *name, struct str command,
 
 	if (!text.at)
 		return no_memory(bench);
-	bench_event(bench, DRILL_SERVER, 0, "%s: %.*s", name, STR_ARG(text));
+	bench_event(bench, DRILL_AT_SERVER, 0, "%s: %.*s", name, STR_ARG(text));
 	r = shell_run(text, bench->scenario->server.ready_within_ms, &bench->mem, NULL, why);
 	if (r == SHELL_FAILED)
 		return bench_error(bench, "%s: %s", name, why);

@@ -73,7 +73,7 @@ bool bench_not_applicable(struct bench *, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Something happened. Any thread. */
-void bench_event(struct bench *, enum drill_actor, int lane, const char *format, ...)
+void bench_event(struct bench *, enum drill_move, int lane, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
 /* -- strands ------------------------------------------------------------------------- */

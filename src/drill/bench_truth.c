@@ -51,8 +51,8 @@ static bool look(struct bench *bench, const struct strand *strand, int64_t hoped
 	if (r != 0)
 		return bench_error(bench, "the drill has no memory left");
 	*out_effects = count - strand->before;
-	bench_event(bench, DRILL_COUNT, 0, "effects of %.*s: %lld", STR_ARG(strand->names.marker),
-		    (long long)*out_effects);
+	bench_event(bench, DRILL_SERVER_TO_COUNT, 0, "effects of %.*s: %lld",
+		    STR_ARG(strand->names.marker), (long long)*out_effects);
 	return true;
 }
 

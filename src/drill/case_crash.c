@@ -30,10 +30,10 @@ static bool kill_and_start(struct bench *bench)
 {
 	char why[SHELL_WHY_MAX];
 
-	bench_event(bench, DRILL_SERVER, 0, "is killed");
+	bench_event(bench, DRILL_AT_SERVER, 0, "is killed");
 	if (server_kill(bench->server, why) != 0)
 		return bench_error(bench, "the server could not be killed: %s", why);
-	bench_event(bench, DRILL_SERVER, 0, "is started");
+	bench_event(bench, DRILL_AT_SERVER, 0, "is started");
 	if (server_start(bench->server, why) != 0)
 		return bench_error(bench, "the server could not be started: %s", why);
 	return true;
@@ -122,7 +122,7 @@ bool case_restart_remembers(struct bench *bench)
 
 	if (!bench_strand(bench, &strand) || !bench_write(bench, &strand, &plain, &first))
 		return false;
-	bench_event(bench, DRILL_SERVER, 0, "is stopped and started");
+	bench_event(bench, DRILL_AT_SERVER, 0, "is stopped and started");
 	if (server_stop(bench->server, why) != 0 || server_start(bench->server, why) != 0)
 		return bench_error(bench, "the server could not be started anew: %s", why);
 	if (!bench_retry(bench, &strand, &plain, &again) || !bench_effects(bench, &strand, 1) ||

@@ -18,7 +18,8 @@ static bool let_time_pass(struct bench *bench, const struct strand *strand)
 
 	if (scenario->expiry.clock.len)
 		return bench_command(bench, "expiry.clock", scenario->expiry.clock, strand);
-	bench_event(bench, DRILL_CLIENT, 0, "waits %lld ms", (long long)scenario->expiry.after_ms);
+	bench_event(bench, DRILL_AT_CLIENT, 0, "waits %lld ms",
+		    (long long)scenario->expiry.after_ms);
 	usleep((useconds_t)(scenario->expiry.after_ms % 1000) * 1000);
 	sleep((unsigned)(scenario->expiry.after_ms / 1000));
 	return true;

@@ -8,10 +8,17 @@
 #include "drill/interrupt.h"
 
 #include "base/err.h"
+#include "drill/folder.h"
 
+#include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIGNAL_STATUS = 128 }; /* and the signal's number, as shells have it */
+enum {
+	SIGNAL_STATUS = 128, /* and the signal's number, as shells have it */
+	LOOK_MS = 10,
+	LOOKS_MAX = 500, /* for the end of what was killed */
+};
 
 static void signals_of(sigset_t *set)
 {
@@ -19,6 +26,22 @@ static void signals_of(sigset_t *set)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+}
+
+/* Until its leader has ended: it may have been about to write. Nobody else waits for it now. */
+static void end_group(pid_t group)
+{
+	siginfo_t ended = {0};
+
+	if (group <= 0)
+		return;
+	kill(-group, SIGKILL);
+	for (int look = 0; look < LOOKS_MAX; look++) {
+		if (waitid(P_PID, (id_t)group, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+		    ended.si_pid == group)
+			return;
+		poll(NULL, 0, LOOK_MS);
+	}
 }
 
 static void *run(void *owner)
@@ -31,8 +54,9 @@ static void *run(void *owner)
 	while (sigwait(&set, &number) != 0)
 		;
 	pthread_mutex_lock(&interrupt->mutex);
-	if (interrupt->group > 0)
-		kill(-interrupt->group, SIGKILL);
+	end_group(interrupt->group);
+	if (interrupt->folder)
+		folder_remove(interrupt->folder);
 	_exit(SIGNAL_STATUS + number);
 }
 
@@ -78,4 +102,10 @@ void interrupt_release(struct interrupt *interrupt, pid_t group)
 		return;
 	interrupt->group = group;
 	pthread_mutex_unlock(&interrupt->mutex);
+}
+
+void interrupt_folder(struct interrupt *interrupt, const char *path)
+{
+	if (interrupt)
+		interrupt->folder = path;
 }

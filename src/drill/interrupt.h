@@ -1,5 +1,6 @@
 /*
- * Ctrl-C in the middle of a drill: what was started is ended, then the process ends.
+ * Ctrl-C in the middle of a drill: what was started is ended, what was made for it is removed, then
+ * the process ends.
  *
  * From interrupt_begin() to interrupt_end() SIGINT, SIGTERM and SIGHUP are waited for by a thread;
  * begin before any other thread is started, so that all of them leave the signals to it. SIGPIPE is
@@ -19,6 +20,7 @@ struct interrupt {
 	sigset_t before;       /* the mask that was there */
 	pthread_mutex_t mutex; /* of what follows */
 	pid_t group;	       /* to be ended; 0: none */
+	const char *folder;    /* to be removed after that; NULL: none */
 };
 
 /* False: no thread could be had; then signals do what they did before. */
@@ -31,5 +33,8 @@ void interrupt_end(struct interrupt *interrupt);
  */
 void interrupt_hold(struct interrupt *interrupt);
 void interrupt_release(struct interrupt *interrupt, pid_t group);
+
+/* Between hold and release: the folder that goes, too; borrowed. NULL: none, from now on. */
+void interrupt_folder(struct interrupt *interrupt, const char *path);
 
 #endif

@@ -295,8 +295,8 @@ static void *accept_clients(void *owner)
 
 /* -- one request --------------------------------------------------------------------- */
 
-__attribute__((format(printf, 2, 3))) static void tell(const struct connection *connection,
-						       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void
+tell(const struct connection *connection, enum drill_move move, const char *format, ...)
 {
 	const struct proxy_watch *watch = &connection->proxy->watch;
 	char text[TEXT_SIZE];
@@ -306,7 +306,7 @@ __attribute__((format(printf, 2, 3))) static void tell(const struct connection *
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	if (watch->event)
-		watch->event(watch->owner, connection->lane, text);
+		watch->event(watch->owner, move, connection->lane, text);
 }
 
 static void take_plan(struct connection *connection)
@@ -344,7 +344,7 @@ static bool reach(struct connection *connection, int which)
 		shut(&wire);
 	pthread_mutex_unlock(&proxy->mutex);
 	if (!is_open)
-		tell(connection, "the server cannot be reached: %s", why);
+		tell(connection, DRILL_LOST_TO_SERVER, "the server cannot be reached: %s", why);
 	return is_open;
 }
 
@@ -367,7 +367,7 @@ static bool forward(struct connection *connection, int which, size_t len)
 		return false;
 	if (proxy_wire_write(server, connection->request.at, len))
 		return true;
-	tell(connection, "the server took no more of the request");
+	tell(connection, DRILL_LOST_TO_SERVER, "the server took no more of the request");
 	return false;
 }
 
@@ -381,22 +381,24 @@ static bool exchange(struct connection *connection)
 	for (int i = 0; i < count; i++) {
 		if (!forward(connection, i, connection->request.len))
 			return false;
-		tell(connection, "request forwarded%s (%zu bytes)", i ? " once more" : "",
-		     connection->request.len);
+		tell(connection, DRILL_WIRE_TO_SERVER, "request forwarded%s (%zu bytes)",
+		     i ? " once more" : "", connection->request.len);
 	}
 	say_sent(connection);
 	came = proxy_read_answer(&connection->servers[0], &connection->answer, &connection->status);
 	if (came == PROXY_ANSWER_WHOLE)
-		tell(connection, "the server answered %d", connection->status);
+		tell(connection, DRILL_SERVER_TO_WIRE, "the server answered %d",
+		     connection->status);
 	else
-		tell(connection, "the server hung up %s",
+		tell(connection, DRILL_LOST_TO_WIRE, "the server hung up %s",
 		     came == PROXY_ANSWER_NONE ? "without an answer"
 					       : "in the middle of its answer");
 	if (count == 2) {
 		buf_init(&second, PROXY_MESSAGE_MAX);
 		if (proxy_read_answer(&connection->servers[1], &second, &status) ==
 		    PROXY_ANSWER_WHOLE)
-			tell(connection, "the server answered %d to the second one", status);
+			tell(connection, DRILL_SERVER_TO_WIRE,
+			     "the server answered %d to the second one", status);
 		buf_fini(&second);
 	}
 	return came != PROXY_ANSWER_NONE;
@@ -409,9 +411,9 @@ static void pause_answer(struct connection *connection)
 	bool is_held = connection->plan.fault == PROXY_HOLD_ANSWER;
 
 	if (is_held)
-		tell(connection, "the answer is held back");
+		tell(connection, DRILL_AT_WIRE, "the answer is held back");
 	else
-		tell(connection, "the answer waits for %lld ms",
+		tell(connection, DRILL_AT_WIRE, "the answer waits for %lld ms",
 		     (long long)connection->plan.delay_ms);
 	pthread_mutex_lock(&proxy->mutex);
 	wait_for(proxy, is_held ? &proxy->is_released : &never,
@@ -422,9 +424,10 @@ static void pause_answer(struct connection *connection)
 static void pass_on(struct connection *connection, size_t len)
 {
 	if (proxy_wire_write(&connection->client, connection->answer.at, len))
-		tell(connection, "answer passed on (%zu bytes)", len);
+		tell(connection, DRILL_WIRE_TO_CLIENT, "answer passed on (%zu bytes)", len);
 	else
-		tell(connection, "the client has gone: its answer is dropped");
+		tell(connection, DRILL_LOST_TO_CLIENT,
+		     "the client has gone: its answer is dropped");
 }
 
 /* What the plan makes of a whole request. */
@@ -435,23 +438,27 @@ static void carry_out(struct connection *connection)
 	switch (connection->plan.fault) {
 	case PROXY_RESET_BEFORE:
 		if (reach(connection, 0))
-			tell(connection, "both connections reset; nothing was sent");
+			tell(connection, DRILL_LOST_TO_SERVER,
+			     "both connections reset; nothing was sent");
 		reset_all(connection);
 		return;
 	case PROXY_CUT_REQUEST:
 		if (forward(connection, 0, half))
-			tell(connection, "reset after %zu of %zu bytes of the request", half,
+			tell(connection, DRILL_LOST_TO_SERVER,
+			     "reset after %zu of %zu bytes of the request", half,
 			     connection->request.len);
 		reset_all(connection);
 		return;
 	case PROXY_DROP_ANSWER:
 		if (exchange(connection))
-			tell(connection, "the answer is dropped: hung up on the client");
+			tell(connection, DRILL_LOST_TO_CLIENT,
+			     "the answer is dropped: hung up on the client");
 		return;
 	case PROXY_HALF_ANSWER:
 		if (exchange(connection)) {
 			pass_on(connection, connection->answer.len / 2);
-			tell(connection, "hung up in the middle of the answer");
+			tell(connection, DRILL_LOST_TO_CLIENT,
+			     "hung up in the middle of the answer");
 		}
 		return;
 	case PROXY_DELAY_ANSWER:

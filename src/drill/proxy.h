@@ -13,6 +13,8 @@
 #ifndef DRILL_PROXY_H
 #define DRILL_PROXY_H
 
+#include "drill/result.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,7 +52,7 @@ struct proxy_settings {
 
 /* Whoever is told what happens, as a sentence; called from the proxy's threads, several at once. */
 struct proxy_watch {
-	void (*event)(void *owner, int lane, const char *text);
+	void (*event)(void *owner, enum drill_move move, int lane, const char *text);
 	void *owner;
 };
 

@@ -18,37 +18,46 @@ enum { COPIES = 5, SLOW_MS = 200, CEILING = 100, SENTENCES_MAX = 2048 };
 
 /* -- what is said -------------------------------------------------------------------- */
 
+/* One after the other, as far as there is room. */
+static void join(const struct str *sentences, size_t count, char out[SENTENCES_MAX])
+{
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < count && len < SENTENCES_MAX; i++)
+		len += (size_t)snprintf(out + len, SENTENCES_MAX - len, "%s%.*s", i ? " " : "",
+					STR_ARG(sentences[i]));
+}
+
+/* False, and it has been said. */
+static bool find_protection(struct scene *scene, struct protection *out_protection)
+{
+	if (protection_of(scene->settings, scene->action, &scene->mem, out_protection) == 0)
+		return true;
+	scene_error(scene, "no memory left");
+	return false;
+}
+
 static void run_protection(struct scene *scene)
 {
 	struct protection protection;
 	char text[SENTENCES_MAX];
-	size_t len = 0;
 
-	if (protection_of(scene->settings, scene->action, &scene->mem, &protection) != 0) {
-		scene_error(scene, "no memory left");
+	if (!find_protection(scene, &protection))
 		return;
-	}
-	text[0] = '\0';
-	for (size_t i = 0; i < protection.hold_count && len < sizeof(text); i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, " %.*s",
-					STR_ARG(protection.holds[i]));
-	scene_pass(scene, "%.*s: %.*s.%s", STR_ARG(scene->action->name),
-		   STR_ARG(protection.summary), text);
+	join(protection.holds, protection.hold_count, text);
+	scene_pass(scene, "%.*s: %.*s.%s%s", STR_ARG(scene->action->name),
+		   STR_ARG(protection.summary), text[0] ? " " : "", text);
 }
 
 static void run_gaps(struct scene *scene)
 {
 	struct protection protection;
 	char text[SENTENCES_MAX];
-	size_t len = 0;
 
-	if (protection_of(scene->settings, scene->action, &scene->mem, &protection) != 0) {
-		scene_error(scene, "no memory left");
+	if (!find_protection(scene, &protection))
 		return;
-	}
-	for (size_t i = 0; i < protection.gap_count && len < sizeof(text); i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s", i ? " " : "",
-					STR_ARG(protection.gaps[i]));
+	join(protection.gaps, protection.gap_count, text);
 	if (protection.gap_count)
 		scene_skip(scene, "%s", text);
 	else
@@ -110,6 +119,7 @@ static bool send_together(struct scene *scene, const struct act *acts, size_t co
 	struct target_call *calls[COPIES] = {NULL};
 	bool is_done = line;
 
+	scene_event(scene, DRILL_CLIENT_TO_SERVER, "%zu requests at once", count);
 	for (size_t i = 0; is_done && i < count; i++) {
 		struct target_request request = scene_request(scene, is_one ? acts : &acts[i]);
 
@@ -119,7 +129,7 @@ static bool send_together(struct scene *scene, const struct act *acts, size_t co
 	for (size_t i = 0; i < count; i++)
 		is_done &= calls[i] && target_finish(calls[i], &scene->mem, &answers[i]) == 0;
 	target_line_free(line);
-	scene_event(scene, DRILL_CLIENT, "%zu requests at once", count);
+	scene_event(scene, DRILL_AT_CLIENT, "all of them have ended");
 	return is_done || scene_error(scene, "the requests could not be sent together");
 }
 
@@ -217,7 +227,7 @@ static void run_answer_dropped(struct scene *scene)
 	} else {
 		standin_drop_next(scene->stage->standin, true);
 	}
-	scene_event(scene, DRILL_WIRE, "the next answer is lost after the work");
+	scene_event(scene, DRILL_AT_WIRE, "the next answer is lost after the work");
 	is_told = scene_complete(scene, &act, &answer);
 	standin_drop_next(scene->stage->standin, false);
 	if (!is_told)

@@ -3,13 +3,26 @@
  *
  * For each scenario a list of its cases; each opens to what it does, what was seen, why that
  * matters, and its time line: a row for each event, with a dot in the lane of whoever it happened
- * to. Nothing is fetched and nothing runs: style and text are all there is.
+ * to, or an arrow from one to another. One that was lost is dashed and ends in a cross. Nothing is
+ * fetched and nothing runs: style, text and drawings are all there is.
  *
- * Always true: every text goes through report_escape(). Cannot fail but by the buffer.
+ * Always true: every text goes through report_escape(); what is drawn is also said, for whoever
+ * cannot see it. Cannot fail but by the buffer.
  */
 #include "drill/report.h"
 
 #include "base/env.h"
+
+/* Of a row's drawing; it is as wide as the lanes are together. */
+enum {
+	LANE = 40,
+	HEIGHT = 16,
+	MIDDLE = HEIGHT / 2,
+	DOT = 5,
+	TIP = 7,   /* of an arrow: as long, and half as wide to each side */
+	CROSS = 4, /* of one that was lost: half its width */
+};
+_Static_assert(DRILL_ACTORS *LANE == 160 && HEIGHT == 16, "the style has the drawing's size");
 
 static const char head[] =
 	"<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
@@ -39,12 +52,18 @@ static const char head[] =
 	"td{padding:.18rem .5rem;vertical-align:top}td:first-child{white-space:nowrap;"
 	"color:var(--soft);font-variant-numeric:tabular-nums;text-align:right}\n"
 	"td:last-child{overflow-wrap:anywhere;min-width:14rem}\n"
-	".lane{width:4.2rem;text-align:center;background:linear-gradient(var(--line),var(--line)) "
-	"center/1px 100% no-repeat}\n"
-	".lane i{display:inline-block;width:.7rem;height:.7rem;border-radius:50%;"
-	"background:var(--dot);margin-top:.38rem;vertical-align:top}\n"
-	"@media(max-width:40rem){summary{grid-template-columns:1fr}.lane{width:1.6rem}"
-	"td:last-child{min-width:0}th{font-size:.7rem}}\n"
+	"th.lane{width:4.2rem}td.lanes{padding:0;--rule:linear-gradient(var(--line),var(--line));"
+	"background:var(--rule) 12.5%/1px 100% no-repeat,var(--rule) 37.5%/1px 100% no-repeat,"
+	"var(--rule) 62.5%/1px 100% no-repeat,var(--rule) 87.5%/1px 100% no-repeat}\n"
+	"svg{display:block;width:100%;aspect-ratio:160/16;fill:none;stroke:var(--dot);"
+	"stroke-width:1.6;stroke-linecap:round;margin:.1rem 0}svg .full{fill:var(--dot)}"
+	"svg.lost{stroke:var(--fail)}svg.lost .way{stroke-dasharray:3 4}"
+	"svg.lost .cross{stroke-width:2.4}\n"
+	"@media(max-width:40rem){summary{grid-template-columns:1fr}table,tbody{display:block}"
+	"tr{display:grid;grid-template-columns:4.6rem repeat(4,1fr);margin-top:.3rem}"
+	"th,th.lane{width:auto;padding:0}td.lanes{grid-column:2/6}"
+	"th:last-child,td:last-child{grid-column:1/-1;min-width:0;padding-left:0}"
+	"td:first-child{text-align:left;padding:.18rem 0}}\n"
 	"</style>\n";
 
 /* How a verdict is written for people. */
@@ -76,14 +95,55 @@ static void put_paragraph(const char *title, struct str text, struct buf *out)
 	buf_append_str(out, STR("</p>\n"));
 }
 
+static int middle_of(enum drill_actor actor)
+{
+	return (int)actor * LANE + LANE / 2;
+}
+
+/* From the edge of one lane's line to that of another; a lost one ends half-way, in a cross. */
+static void put_arrow(const struct drill_way *way, struct buf *out)
+{
+	int from = middle_of(way->from), to = middle_of(way->to);
+	int ahead = from < to ? 1 : -1, half = (from + to) / 2;
+
+	if (way->is_lost)
+		buf_printf(out,
+			   "<path class=\"way\" d=\"M%d %dH%d\"/>"
+			   "<path class=\"cross\" d=\"M%d %dl%d %dm0 %dl%d %d\"/>",
+			   from, MIDDLE, half - ahead * (CROSS + 3), half - CROSS, MIDDLE - CROSS,
+			   2 * CROSS, 2 * CROSS, -2 * CROSS, -2 * CROSS, 2 * CROSS);
+	else
+		buf_printf(out,
+			   "<path class=\"way\" d=\"M%d %dH%d\"/>"
+			   "<path class=\"full\" d=\"M%d %dl%d %dv%dz\"/>",
+			   from, MIDDLE, to - ahead * TIP, to - ahead, MIDDLE, -ahead * TIP,
+			   -TIP / 2, 2 * (TIP / 2));
+}
+
+/* What is drawn of an event, and the same in words. */
+static void put_drawing(const struct drill_way *way, struct buf *out)
+{
+	buf_printf(out, "<svg viewBox=\"0 0 %d %d\" role=\"img\"%s aria-label=\"",
+		   DRILL_ACTORS * LANE, HEIGHT, way->is_lost ? " class=\"lost\"" : "");
+	if (way->from == way->to)
+		buf_printf(out, "%s\"><circle class=\"full\" cx=\"%d\" cy=\"%d\" r=\"%d\"/></svg>",
+			   report_actor(way->from), middle_of(way->from), MIDDLE, DOT);
+	else {
+		buf_printf(out, "%s to %s%s\">", report_actor(way->from), report_actor(way->to),
+			   way->is_lost ? ", lost" : "");
+		put_arrow(way, out);
+		buf_append_str(out, STR("</svg>"));
+	}
+}
+
 static void put_event(const struct drill_event *event, struct buf *out)
 {
-	buf_printf(out, "<tr><td>%.1f ms</td>", (double)event->at_us / 1000);
-	for (int actor = 0; actor < DRILL_ACTORS; actor++)
-		buf_printf(out, "<td class=\"lane\">%s</td>",
-			   actor == (int)event->actor ? "<i role=\"img\" aria-label=\"here\"></i>"
-						      : "");
-	buf_append_str(out, STR("<td>"));
+	struct drill_way way = drill_way(event->move);
+
+	buf_printf(out, "<tr><td>%.1f ms</td><td class=\"lanes\" colspan=\"%d\">",
+		   (double)event->at_us / 1000, DRILL_ACTORS);
+	put_drawing(&way, out);
+	buf_append_str(out, STR("</td><td>"));
 	report_escape(out, event->text);
 	if (event->lane > 0)
 		buf_printf(out, " <span class=\"soft\">(request %d)</span>", event->lane + 1);
@@ -96,7 +156,8 @@ static void put_time_line(const struct drill_case_result *result, struct buf *ou
 		return;
 	buf_append_str(out, STR("<table>\n<tr><th scope=\"col\">when</th>"));
 	for (int actor = 0; actor < DRILL_ACTORS; actor++)
-		buf_printf(out, "<th scope=\"col\">%s</th>", report_actor((enum drill_actor)actor));
+		buf_printf(out, "<th scope=\"col\" class=\"lane\">%s</th>",
+			   report_actor((enum drill_actor)actor));
 	buf_append_str(out, STR("<th scope=\"col\">what</th></tr>\n"));
 	for (const struct drill_event *event = result->events; event; event = event->next)
 		put_event(event, out);

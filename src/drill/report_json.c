@@ -3,7 +3,8 @@
  *
  * {"program", "began", "passed", "failed", "not_applicable", "not_judged", "scenarios": [{"name",
  * "file", "target", "cases": [{"name", "what", "why", "verdict", "seen", "effects": {"before",
- * "after", "wanted"}, "duration_us", "events": [{"at_us", "actor", "lane", "text"}]}]}]}
+ * "after", "wanted"}, "duration_us", "events": [{"at_us", "actor", "from", "to",
+ * "lost", "lane", "text"}]}]}]}
  *
  * Always true: a member that has nothing to say is null; a terminal may see it.
  * Cannot fail but by the buffer.
@@ -29,7 +30,11 @@ static void put_events(const struct drill_case_result *result, struct json_write
 	for (const struct drill_event *event = result->events; event; event = event->next) {
 		json_open_object(json);
 		put_number(json, "at_us", event->at_us);
-		json_put_text(json, "actor", str_from(report_actor(event->actor)));
+		json_put_text(json, "actor", str_from(report_actor(drill_way(event->move).actor)));
+		json_put_text(json, "from", str_from(report_actor(drill_way(event->move).from)));
+		json_put_text(json, "to", str_from(report_actor(drill_way(event->move).to)));
+		json_name(json, "lost");
+		json_boolean(json, drill_way(event->move).is_lost);
 		put_number(json, "lane", event->lane);
 		json_put_text(json, "text", event->text);
 		json_close_object(json);

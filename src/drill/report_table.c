@@ -64,7 +64,7 @@ static void put_finding(const struct drill_scenario_result *scenario,
 	buf_printf(out, "\n  matters  %s\n", result->why);
 	for (const struct drill_event *event = result->events; event; event = event->next) {
 		buf_printf(out, "  %8.1f ms  %-6s  ", (double)event->at_us / 1000,
-			   report_actor(event->actor));
+			   report_actor(drill_way(event->move).actor));
 		terminal_append(out, event->text);
 		buf_append_byte(out, '\n');
 	}

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum drill_verdict {
@@ -22,11 +23,38 @@ const char *drill_verdict_text(enum drill_verdict verdict); /* "pass", … */
 
 enum drill_actor { DRILL_CLIENT, DRILL_WIRE, DRILL_SERVER, DRILL_COUNT, DRILL_ACTORS };
 
+/* What an event is: something at one of them, or on its way from one to another. */
+enum drill_move {
+	DRILL_AT_CLIENT,
+	DRILL_AT_WIRE,
+	DRILL_AT_SERVER,
+	DRILL_AT_COUNT,
+	DRILL_CLIENT_TO_WIRE,
+	DRILL_CLIENT_TO_SERVER, /* there is no wire between */
+	DRILL_WIRE_TO_SERVER,
+	DRILL_SERVER_TO_WIRE,
+	DRILL_WIRE_TO_CLIENT,
+	DRILL_SERVER_TO_CLIENT,
+	DRILL_SERVER_TO_COUNT,
+	DRILL_LOST_TO_SERVER,  /* the request, on the wire */
+	DRILL_LOST_TO_WIRE,    /* the answer, or a part of it */
+	DRILL_LOST_TO_CLIENT,  /* the answer, on the wire */
+	DRILL_LOST_ON_THE_WAY, /* the answer, where there is no wire */
+	DRILL_MOVES
+};
+
+/* Of a move. Who it is told of, and its way; where nothing moves, both ends are the same. */
+struct drill_way {
+	enum drill_actor actor, from, to;
+	bool is_lost; /* it does not arrive */
+};
+struct drill_way drill_way(enum drill_move move);
+
 enum { DRILL_EVENTS_MAX = 500 }; /* of a case; more are left out */
 
 struct drill_event {
 	int64_t at_us; /* since the case began */
-	enum drill_actor actor;
+	enum drill_move move;
 	int lane; /* which request of several, from 0 */
 	struct str text;
 	struct drill_event *next;
@@ -62,7 +90,7 @@ struct drill_report {
  * at a time for one case.
  */
 void drill_event_add(struct drill_case_result *result, struct arena *mem, int64_t at_us,
-		     enum drill_actor actor, int lane, const char *format, ...)
+		     enum drill_move move, int lane, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
 
 #endif

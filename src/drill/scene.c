@@ -51,7 +51,7 @@ VERDICT(scene_fail, DRILL_FAIL)
 VERDICT(scene_skip, DRILL_NOT_APPLICABLE)
 VERDICT(scene_error, DRILL_ERROR)
 
-void scene_event(struct scene *scene, enum drill_actor actor, const char *format, ...)
+void scene_event(struct scene *scene, enum drill_move move, const char *format, ...)
 {
 	char text[TEXT_MAX];
 	va_list args;
@@ -60,7 +60,7 @@ void scene_event(struct scene *scene, enum drill_actor actor, const char *format
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	drill_event_add(scene->result, scene->out, env_monotonic_us(&env_machine) - scene->began_us,
-			actor, 0, "%s", text);
+			move, 0, "%s", text);
 }
 
 /* -- the stand-in -------------------------------------------------------------------- */
@@ -211,11 +211,15 @@ bool scene_send(struct scene *scene, const struct act *act, struct target_answer
 {
 	struct target_request request = scene_request(scene, act);
 
+	scene_event(scene, DRILL_CLIENT_TO_SERVER, "%.*s %.*s", STR_ARG(request.method),
+		    STR_ARG(act->sample.path));
 	if (!request.url.at || !request.headers.at ||
 	    target_ask(&request, &scene->mem, out_answer) != 0)
 		return scene_error(scene, "no memory left for a request");
-	scene_event(scene, DRILL_CLIENT, "%.*s %.*s: %.*s", STR_ARG(request.method),
-		    STR_ARG(act->sample.path), STR_ARG(judge_words(out_answer, &scene->mem)));
+	scene_event(scene,
+		    out_answer->end == TARGET_ANSWERED ? DRILL_SERVER_TO_CLIENT
+						       : DRILL_LOST_ON_THE_WAY,
+		    "was told %.*s", STR_ARG(judge_words(out_answer, &scene->mem)));
 	return true;
 }
 
@@ -280,7 +284,7 @@ bool scene_agree(struct scene *scene, const struct target_answer *answer)
 		scene, "POST", arena_printf(&scene->mem, "%.*s/approve", STR_ARG(path)),
 		arena_printf(&scene->mem, "{\"fingerprint\":\"%.*s\",\"question\":\"%.*s\"}",
 			     STR_ARG(fingerprint->string), STR_ARG(question->string)));
-	scene_event(scene, DRILL_CLIENT, "a person agrees");
+	scene_event(scene, DRILL_AT_CLIENT, "a person agrees");
 	return is_agreed || scene_error(scene, "the approval was not taken");
 }
 

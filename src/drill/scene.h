@@ -46,7 +46,7 @@ bool scene_fail(struct scene *, const char *format, ...) __attribute__((format(p
 bool scene_skip(struct scene *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool scene_error(struct scene *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void scene_event(struct scene *, enum drill_actor, const char *format, ...)
+void scene_event(struct scene *, enum drill_move, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* -- acts: false: the verdict has been given ----------------------------------------- */

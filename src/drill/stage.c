@@ -10,23 +10,17 @@
 #include "base/env.h"
 #include "base/err.h"
 #include "drill/derived.h"
+#include "drill/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum {
-	FILE_MAX = 4 * 1024 * 1024,
-	LOOK_MS = 20,
-	LINE_BYTES = 1024,
-	GRACE_MS = 5000,
-	FILES_MAX = 16
-};
+enum { FILE_MAX = 4 * 1024 * 1024, LOOK_MS = 20, LINE_BYTES = 1024, GRACE_MS = 5000 };
 
 static int make_folder(struct stage *stage, char why[SHELL_WHY_MAX]);
 static int write_config(const struct stage *stage, const struct node *config,
@@ -55,22 +49,15 @@ int stage_begin(struct stage *stage, const struct node *config, const char *gate
 	return r;
 }
 
-static int remove_one(const char *path, const struct stat *stat, int kind, struct FTW *walk)
-{
-	(void)stat;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
 void stage_end(struct stage *stage)
 {
 	interrupt_hold(stage->interrupt);
 	shell_end(&stage->gate, GRACE_MS);
+	if (stage->folder[0])
+		folder_remove(stage->folder);
+	interrupt_folder(stage->interrupt, NULL);
 	interrupt_release(stage->interrupt, 0);
 	standin_stop(stage->standin);
-	if (stage->folder[0])
-		nftw(stage->folder, remove_one, FILES_MAX, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 static int say(char why[SHELL_WHY_MAX], const char *what)
@@ -84,8 +71,13 @@ static int make_folder(struct stage *stage, char why[SHELL_WHY_MAX])
 	const char *base = getenv("TMPDIR");
 	int len = snprintf(stage->folder, sizeof(stage->folder), "%s/counterfoil-rehearsal-XXXXXX",
 			   base && base[0] == '/' ? base : "/tmp");
+	bool is_made;
 
-	if (len < (int)sizeof(stage->folder) && mkdtemp(stage->folder))
+	interrupt_hold(stage->interrupt);
+	is_made = len < (int)sizeof(stage->folder) && mkdtemp(stage->folder);
+	interrupt_folder(stage->interrupt, is_made ? stage->folder : NULL);
+	interrupt_release(stage->interrupt, 0);
+	if (is_made)
 		return 0;
 	stage->folder[0] = '\0';
 	return say(why, "no folder could be made for the rehearsal");

@@ -252,6 +252,7 @@ static void write_body(struct json_writer *json, struct telling *telling)
 	json_text(json, approval_stand_name(approval->stand));
 	write_destination(json, telling);
 	write_shown(json, telling);
+	member_value(json, "sent", approval_part(telling->shown, "sent"), telling->mem);
 	write_preview(json, telling);
 	member_hash(json, "fingerprint", &telling->operation->fingerprint);
 	member_hash(json, "question", &approval->policy);
@@ -271,6 +272,8 @@ static void write_previous(struct json_writer *json, const struct telling *telli
 		json_null(json);
 		json_name(json, "changed");
 		json_null(json);
+		json_name(json, "sent_changed");
+		json_null(json);
 		return;
 	}
 	json_open_object(json);
@@ -281,6 +284,9 @@ static void write_previous(struct json_writer *json, const struct telling *telli
 	json_name(json, "changed");
 	difference_json(json, approval_part(then, "command"),
 			approval_part(telling->shown, "command"), telling->mem);
+	json_name(json, "sent_changed");
+	difference_json(json, approval_part(then, "sent"), approval_part(telling->shown, "sent"),
+			telling->mem);
 }
 
 void approval_found_json(struct json_writer *json, const struct store_command *find,
@@ -358,24 +364,18 @@ static void write_item(struct json_writer *json, const struct store_command *lis
 	arena_fini(&mem);
 }
 
+const char *const approval_cursor_prefixes[APPROVAL_CURSOR_PARTS] = {"", "past-"};
+
 void approval_list_json(struct json_writer *json, const struct store_command *list,
 			const struct settings *settings)
 {
-	char cursor[OPERATION_ID_TEXT + 1];
-
 	json_open_object(json);
 	json_name(json, "approvals");
 	json_open_array(json);
 	for (size_t i = 0; i < list->found_count; i++)
 		write_item(json, list, i, settings);
 	json_close_array(json);
-	json_name(json, "next");
-	if (list->has_more) {
-		operation_id_write(&list->next_before, cursor);
-		json_string(json,
-			    arena_printf(list->mem, "%s%s", list->is_past ? "past-" : "", cursor));
-	} else {
-		json_null(json);
-	}
+	list_next_json(json, list->has_more ? &list->next_before : NULL,
+		       approval_cursor_prefixes[list->is_past]);
 	json_close_object(json);
 }

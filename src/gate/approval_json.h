@@ -34,6 +34,10 @@ void approval_member_json(struct json_writer *json, const struct store_approval 
 void approval_found_json(struct json_writer *json, const struct store_command *find,
 			 const struct settings *settings);
 
+/* What a cursor begins with, by whether it is past those that wait (store_command.is_past). */
+enum { APPROVAL_CURSOR_PARTS = 2 };
+extern const char *const approval_cursor_prefixes[APPROVAL_CURSOR_PARTS];
+
 /*
  * {"approvals": […], "next": cursor or null} of an answered STORE_APPROVALS. Of equal ones that
  * wait, those on the same page are told (alike, alike_ids); what was last time is not.

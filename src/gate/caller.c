@@ -79,7 +79,8 @@ static enum problem by_credential(struct exchange *exchange, struct caller *out_
 	return PROBLEM_NONE;
 }
 
-enum problem caller_failed(struct gate *gate, const char *address, struct str why, int *out_after_s)
+enum problem caller_failed(struct gate *gate, enum door door, const char *address, struct str why,
+			   int *out_after_s)
 {
 	int64_t now_ms = env_monotonic_ms(gate->env);
 	const struct store_administration failure = {
@@ -90,6 +91,8 @@ enum problem caller_failed(struct gate *gate, const char *address, struct str wh
 	int wait_s = limiter_wait_s(&gate->limiter, address, now_ms);
 
 	*out_after_s = wait_s ? wait_s : -1;
+	metrics_add(&gate->failures[door].count, 1);
+	metrics_add(&gate->failures[door].put_off, wait_s != 0);
 	if (limiter_failed(&gate->limiter, address, now_ms))
 		store_tell_administration(gate->store, &failure);
 	return wait_s ? PROBLEM_TOO_MANY_ATTEMPTS : PROBLEM_UNAUTHENTICATED;
@@ -104,7 +107,7 @@ static enum problem not_let_in(struct worker *worker, struct exchange *exchange,
 
 	if (r < 0)
 		return refuse(out_refusal, PROBLEM_OVERLOADED, NULL, -1);
-	problem = caller_failed(worker->gate, exchange->peer,
+	problem = caller_failed(worker->gate, DOOR_DATA, exchange->peer,
 				is_over ? STR("the key has expired") : STR("there is no such key"),
 				&after_s);
 	return refuse(out_refusal, problem,

@@ -34,10 +34,10 @@ int caller_key_id(struct worker *worker, struct exchange *exchange, struct str *
 bool caller_holds(const struct gate *gate, const struct caller *caller);
 
 /*
- * Somebody failed to authenticate at `address`: count it, and tell of it unless there were too
+ * Somebody at `address` failed to authenticate: count it, and tell of it unless there were too
  * many. The problem that is the answer, with the seconds to wait in *out_after_s. Any thread.
  */
-enum problem caller_failed(struct gate *gate, const char *address, struct str why,
+enum problem caller_failed(struct gate *gate, enum door door, const char *address, struct str why,
 			   int *out_after_s);
 
 /*

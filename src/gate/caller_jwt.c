@@ -48,7 +48,7 @@ static enum problem refuse_token(struct worker *worker, struct exchange *exchang
 	if (!detail)
 		return refuse(out_refusal, PROBLEM_OVERLOADED, NULL);
 	snprintf(detail, DETAIL_MAX, "The token is not taken: %s.", why);
-	problem = caller_failed(worker->gate, exchange->peer, str_from(why), &after_s);
+	problem = caller_failed(worker->gate, DOOR_DATA, exchange->peer, str_from(why), &after_s);
 	refuse(out_refusal, problem, detail);
 	out_refusal->after_s = after_s;
 	return problem;

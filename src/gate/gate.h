@@ -112,6 +112,14 @@ struct key_uses {
 	bool is_started, is_asking;
 };
 
+/* Where somebody may fail to authenticate. */
+enum door { DOOR_DATA, DOOR_ADMIN, DOOR_COUNT };
+
+struct caller_failures {
+	_Atomic uint64_t count;
+	_Atomic uint64_t put_off; /* of them, those that were told to wait */
+};
+
 struct gate {
 	/* for every thread */
 	const struct env *env;
@@ -122,6 +130,7 @@ struct gate {
 	struct waiting_room waiting;
 	struct callers *callers; /* the keys that are in force; keys.h changes them */
 	struct limiter limiter;	 /* of failed attempts to authenticate */
+	struct caller_failures failures[DOOR_COUNT];
 	struct worker *workers;
 	unsigned worker_count;
 	atomic_bool is_draining;

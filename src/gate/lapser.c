@@ -79,6 +79,8 @@ static void lapsed(struct store_command *command)
 		look_in(lapser, BACKGROUND_FAILED_MS);
 	else
 		wait_for_next(lapser, command->due_ms);
+	if (command->result == 0)
+		metrics_set(&background->metrics.oldest_asked_ms, (uint64_t)command->oldest_ms);
 	for (size_t i = 0; command->result == 0 && i < command->cancelled_count; i++)
 		tell(background, &command->cancelled[i]);
 	if (command->result == 0 && command->cancelled_count)

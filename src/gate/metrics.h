@@ -31,8 +31,15 @@ struct metrics {
 	_Atomic uint64_t gave_up;		     /* that had failed to arrive too often */
 	_Atomic uint64_t asked[METRICS_VERDICTS];    /* by enum inquiry_verdict */
 	_Atomic uint64_t resent;		     /* unknown ones that were sent once more */
+	_Atomic uint64_t notices_taken;		     /* told of a question, with a 2xx */
+	_Atomic uint64_t notices_not_taken;	     /* tries that ended otherwise */
+	_Atomic uint64_t notices_given_up;	     /* too old to be told any more */
 	struct histogram upstream;		     /* protected calls */
 	struct histogram request;		     /* protected requests as a whole */
+
+	/* as the store said at the last look */
+	_Atomic uint64_t oldest_asked_ms; /* when the question that waits longest was; 0: none */
+	_Atomic uint64_t notices_waiting;
 
 	/* copied at each sweep: from the worker, and from its server's counters */
 	_Atomic uint64_t requests_open;

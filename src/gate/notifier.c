@@ -87,8 +87,12 @@ void notifier_look(struct notifier *notifier)
 		return;
 	}
 	loop_timer_cancel(&notifier->timer);
-	if (background->is_draining || !background->generation->settings->notify.url.text.len)
+	if (background->is_draining)
 		return;
+	if (!background->generation->settings->notify.url.text.len) {
+		metrics_set(&background->metrics.notices_waiting, 0); /* for nobody */
+		return;
+	}
 	arena_init(&notifier->mem, NOTIFIER_MEMORY);
 	notifier->command = (struct store_command){
 		.kind = STORE_NOTICES,
@@ -151,15 +155,19 @@ static void log_telling(const struct telling *telling, const char *event, const 
 /* Another time, unless it has become too old to matter. */
 static void put_off(struct telling *telling, const char *why)
 {
+	struct metrics *metrics = &telling->notifier->background->metrics;
 	int64_t now_ms = wall_ms(telling->notifier);
 	uint32_t random = background_random(telling->notifier->background);
 
 	log_telling(telling, "notice-not-taken", why);
-	if (now_ms - telling->notice.at_ms > NOTICE_AGE_MAX_MS)
+	metrics_add(&metrics->notices_not_taken, 1);
+	if (now_ms - telling->notice.at_ms > NOTICE_AGE_MAX_MS) {
+		metrics_add(&metrics->notices_given_up, 1);
 		note(telling, 0);
-	else
+	} else {
 		note(telling, now_ms + backoff_ms(FIRST_PAUSE_MS, MAX_PAUSE_MS,
 						  telling->notice.tries + 1, random));
+	}
 }
 
 static void call_head(struct call *call)
@@ -180,6 +188,7 @@ static void call_done(struct call *call, enum sending sending)
 	telling->is_called = false;
 	if (sending == SENDING_ANSWERED && status >= 200 && status < 300) {
 		log_telling(telling, "notified", NULL);
+		metrics_add(&telling->notifier->background->metrics.notices_taken, 1);
 		note(telling, 0);
 	} else {
 		put_off(telling, sending == SENDING_ANSWERED ? "another status than 2xx"
@@ -423,6 +432,8 @@ static void looked(struct store_command *command)
 	background->commands--;
 	notifier->is_looking = false;
 	notifier->has_failed = !is_good;
+	if (is_good)
+		metrics_set(&background->metrics.notices_waiting, command->notices_waiting);
 	if (!background->is_draining) {
 		if (is_good && command->notice_count && !has_client(notifier))
 			notifier->has_failed = true;

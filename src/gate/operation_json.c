@@ -6,6 +6,10 @@
 #include "gate/policy.h"
 #include "gate/problem.h"
 
+#include "base/err.h"
+
+#include <stdio.h>
+
 /* What there is to tell of one. */
 struct telling {
 	const struct store_operation *operation;
@@ -352,18 +356,25 @@ void operation_found_json(struct json_writer *json, const struct store_command *
 void operation_list_json(struct json_writer *json, const struct store_command *list,
 			 bool is_for_caller)
 {
-	char cursor[OPERATION_ID_TEXT + 1];
-
 	json_name(json, "operations");
 	json_open_array(json);
 	for (size_t i = 0; i < list->found_count; i++)
 		operation_json(json, &list->found[i], NULL, 0, is_for_caller);
 	json_close_array(json);
+	list_next_json(json, list->has_more ? &list->next_before : NULL, "");
+}
+
+void list_next_json(struct json_writer *json, const struct operation_id *next, const char *prefix)
+{
+	char id[OPERATION_ID_TEXT + 1], cursor[LIST_PREFIX_MAX + sizeof(id)];
+
+	require(strlen(prefix) <= LIST_PREFIX_MAX);
 	json_name(json, "next");
-	if (list->has_more) {
-		operation_id_write(&list->next_before, cursor);
-		json_text(json, cursor);
-	} else {
+	if (!next) {
 		json_null(json);
+		return;
 	}
+	operation_id_write(next, id);
+	snprintf(cursor, sizeof(cursor), "%s%s", prefix, id);
+	json_text(json, cursor);
 }

@@ -26,6 +26,13 @@ void operation_found_json(struct json_writer *json, const struct store_command *
 void operation_list_json(struct json_writer *json, const struct store_command *list,
 			 bool is_for_caller);
 
+/*
+ * The member "next" of a page: where the one after it begins (NULL: there is none, null), behind
+ * `prefix`, of LIST_PREFIX_MAX bytes at most: for query_cursor().
+ */
+enum { LIST_PREFIX_MAX = 16 };
+void list_next_json(struct json_writer *json, const struct operation_id *next, const char *prefix);
+
 /* Members of an open object: what a budget holds, what is used of it and what is left, minor units.
  */
 void budget_room_json(struct json_writer *json, const struct store_rule_view *view);

@@ -14,6 +14,7 @@
 #include "gate/headers.h"
 #include "gate/policy.h"
 #include "gate/problem.h"
+#include "gate/query.h"
 #include "gate/request_line.h"
 
 enum {
@@ -254,13 +255,30 @@ static bool is_safe(struct str method)
 	       str_equal(method, STR("OPTIONS"));
 }
 
+/* Does it read for every service, also for one that lets a request name another method? */
+static bool only_reads(const struct pass *pass)
+{
+	const struct http_request *request = &pass->exchange->request;
+	struct str query = request->parts.query, name, method;
+
+	for (size_t i = 0; i < request->field_count; i++) {
+		if (headers_is_override(&request->fields[i]) && !is_safe(request->fields[i].value))
+			return false;
+	}
+	while (query_next(&query, &pass->exchange->mem, &name, &method)) {
+		if (str_equal_nocase(name, STR("_method")) && method.len && !is_safe(method))
+			return false;
+	}
+	return is_safe(request->method);
+}
+
 /*
  * False: its caller is not let in, and has been told so. Patterns of actions limit writes; what
  * only reads is let through.
  */
 static bool is_let_in(struct pass *pass, const struct action *action)
 {
-	bool is_read = !action && is_safe(pass->exchange->request.method);
+	bool is_read = !action && only_reads(pass);
 	struct caller caller;
 	struct problem_facts refusal;
 	enum problem problem = caller_identify(pass->worker, pass->exchange, &caller, &refusal);

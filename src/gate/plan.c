@@ -98,6 +98,8 @@ enum operation_event plan_resent(const struct policy *policy, enum operation_eve
 
 	if (event == EVENT_SUCCEEDED)
 		return event;
+	if (outcome_is_elsewhere(status)) /* now; the first one may have been taken here */
+		return EVENT_LOST_SIGHT;
 	/* A success by its status whose text says that it failed is the first one's, told again. */
 	if (event == EVENT_REFUSED && is_replay && (status < 400 || is_of_the_command(status)))
 		return event;

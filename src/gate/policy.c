@@ -3,8 +3,9 @@
  *
  * Paths are compared as the fingerprint spells them, so that an action cannot be missed by
  * writing its path another way. Services read paths and methods more freely than that: a write
- * whose path has no one spelling may be an action's there, and one whose headers ask for another
- * method may be another action's. Where actions are declared neither goes on.
+ * whose path has no one spelling may be an action's there, so may one that is an action's but for
+ * case or a slash, and one whose headers ask for another method may be another action's. Where
+ * actions are declared none of them goes on.
  */
 #include "gate/policy.h"
 
@@ -84,6 +85,20 @@ static bool is_disguised(const struct settings *settings, struct exchange *excha
 	return false;
 }
 
+/* Would the service, which may be free with paths, take it for another action's? */
+static bool is_mistakable(const struct settings *settings, struct str path, struct str method,
+			  const struct action *action)
+{
+	for (size_t i = 0; i < settings->action_count; i++) {
+		const struct action *other = &settings->actions[i];
+
+		if (str_equal_nocase(other->method, method) &&
+		    route_is_mistakable(&other->route, action ? &action->route : NULL, path))
+			return true;
+	}
+	return false;
+}
+
 enum problem policy_find(const struct settings *settings, struct exchange *exchange,
 			 const struct action **out_action)
 {
@@ -109,6 +124,9 @@ enum problem policy_find(const struct settings *settings, struct exchange *excha
 		return PROBLEM_METHOD_OVERRIDE;
 	if (!action && is_denied && is_write(request->method))
 		return PROBLEM_UNDECLARED;
+	if (r == 0 && is_write(request->method) &&
+	    is_mistakable(settings, path, request->method, action))
+		return PROBLEM_REQUEST_MALFORMED;
 	*out_action = action;
 	return PROBLEM_NONE;
 }

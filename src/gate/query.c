@@ -41,7 +41,7 @@ bool query_next(struct str *query, struct arena *mem, struct str *out_name, stru
 	struct str pair;
 	size_t equals;
 
-	if (!str_split(query, '&', &pair))
+	if (!query->len || !str_split(query, '&', &pair))
 		return false;
 	equals = str_find(pair, '=');
 	*out_name = str_of(pair.at, equals);
@@ -65,6 +65,16 @@ static bool find_raw(struct str query, struct str name, struct str *out_raw)
 		return true;
 	}
 	return false;
+}
+
+const char *query_read_all(struct str query, struct arena *mem, query_reader *read, void *state)
+{
+	struct str name, value;
+	const char *wrong = NULL;
+
+	while (!wrong && query_next(&query, mem, &name, &value))
+		wrong = read(state, name, value);
+	return wrong;
 }
 
 bool query_value(struct str query, struct str name, struct arena *mem, struct str *out_value)
@@ -129,17 +139,42 @@ static const char *read_state(struct str query, struct arena *mem, struct store_
 	return operation_state_from(value, &command->filter_state) ? NULL : wrong;
 }
 
+static const char wrong_limit[] = "limit is a number from 1 to 200.";
+
+const char *query_limit(struct str value, struct store_command *command)
+{
+	uint64_t number;
+
+	if (!str_to_u64(value, STORE_LIST_MAX, &number) || number == 0)
+		return wrong_limit;
+	command->limit = (size_t)number;
+	return NULL;
+}
+
+bool query_cursor(struct str value, const char *const *prefixes, size_t prefix_count,
+		  struct store_command *command, size_t *out_part)
+{
+	for (size_t i = 0; i < prefix_count; i++) {
+		struct str prefix = str_from(prefixes[i]);
+
+		if (!str_starts_with(value, prefix) ||
+		    !operation_id_read(str_from_index(value, prefix.len), &command->before))
+			continue;
+		*out_part = i;
+		return true;
+	}
+	return false;
+}
+
 static const char *read_page(struct str query, struct arena *mem, struct store_command *command)
 {
-	static const char wrong_limit[] = "limit is a number from 1 to 200.";
 	static const char wrong_cursor[] = "cursor is the `next` of a former page.";
 	struct str limit = {0}, cursor = {0};
-	uint64_t number = LIST_DEFAULT;
 	const char *said = read_filter(query, STR("limit"), mem, wrong_limit, &limit);
 
-	if (!said && limit.len && (!str_to_u64(limit, STORE_LIST_MAX, &number) || number == 0))
-		said = wrong_limit;
-	command->limit = number;
+	command->limit = LIST_DEFAULT;
+	if (!said && limit.len)
+		said = query_limit(limit, command);
 	if (!said)
 		said = read_filter(query, STR("cursor"), mem, wrong_cursor, &cursor);
 	if (!said && cursor.len && !operation_id_read(cursor, &command->before))

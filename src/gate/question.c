@@ -6,9 +6,27 @@
 #include "gate/policy.h"
 #include "http/http.h"
 
+enum { SENT_MAX = 4 * 1024 * 1024 }; /* more than a head can make of it */
+
 #define POLICY_TAG "counterfoil/question/1"
 
-/* All that is agreed to: the rule, the service, and the command as the declaration reads it. */
+/* In whose name it is sent: a service's practice side and its real one often share an address. */
+static void add_credential(struct hasher *hasher, const struct settings_credential *credential)
+{
+	if (!credential->secret.len)
+		return; /* the caller's own */
+	hasher_add_part(hasher, credential->secret);
+	hasher_add_part(hasher, credential->header);
+	hasher_add_part(hasher, credential->oauth2.token_url.text);
+	hasher_add_part(hasher, credential->oauth2.client_id);
+	hasher_add_part(hasher, credential->oauth2.scope);
+	hasher_add_part(hasher, credential->oauth2.audience);
+}
+
+/*
+ * All that is agreed to: the rule, the service and the credential it is shown, by their names, and
+ * the command as the declaration reads it.
+ */
 static struct hash policy_hash(const struct action *action,
 			       const struct settings_upstream *upstream, struct str shown)
 {
@@ -21,18 +39,90 @@ static struct hash policy_hash(const struct action *action,
 	hasher_add_part(&hasher, upstream ? upstream->name : STR(""));
 	hasher_add_part(&hasher, upstream ? upstream->url.text : STR(""));
 	hasher_add_part(&hasher, shown);
+	if (upstream)
+		add_credential(&hasher, &upstream->credential);
 	hasher_end(&hasher, &hash);
 	return hash;
 }
 
+static void write_text(struct json_writer *json, struct str text)
+{
+	struct buf visible;
+
+	buf_init(&visible, SENT_MAX);
+	approval_visible(text, &visible);
+	json->out->is_spoiled |= visible.is_spoiled;
+	json_string(json, buf_str(&visible));
+	buf_fini(&visible);
+}
+
+/* A header that the service acts on: its lines one behind the other, or null. */
+static void write_header(struct json_writer *json, struct str name, struct str lines)
+{
+	struct http_field field;
+	struct buf value;
+	bool is_there = false;
+
+	buf_init(&value, SENT_MAX);
+	while (http_next_line(&lines, &field)) {
+		if (!str_equal_nocase(field.name, name))
+			continue;
+		(void)buf_append_str(&value, is_there ? STR(", ") : STR(""));
+		(void)buf_append_str(&value, field.value);
+		is_there = true;
+	}
+	json_name_str(json, name);
+	json->out->is_spoiled |= value.is_spoiled;
+	if (is_there)
+		write_text(json, buf_str(&value));
+	else
+		json_null(json);
+	buf_fini(&value);
+}
+
+/*
+ * What the service is told besides the command: the path, the query, and the headers that it acts
+ * on. A member "sent" behind the others of `shown`, which is an object with some. 0, FAIL_MEMORY.
+ */
+static int add_sent(const struct action *action, const struct question_request *request,
+		    struct arena *mem, struct str *shown)
+{
+	struct json_writer json;
+	struct str text = {0};
+	struct buf out;
+
+	require(shown->len > 2);
+	buf_init(&out, SENT_MAX);
+	json_writer_init(&json, &out);
+	json_open_object(&json);
+	json_name(&json, "target");
+	write_text(&json, request->target);
+	json_name(&json, "headers");
+	json_open_object(&json);
+	for (size_t i = 0; i < action->header_count; i++)
+		write_header(&json, action->headers[i], request->lines);
+	json_close_object(&json);
+	json_close_object(&json);
+	if (!out.is_spoiled)
+		text = arena_printf(mem, "%.*s,\"sent\":%.*s}", (int)shown->len - 1, shown->at,
+				    STR_ARG(buf_str(&out)));
+	buf_fini(&out);
+	if (!text.at)
+		return FAIL_MEMORY;
+	*shown = text;
+	return 0;
+}
+
 /* All but who asks. */
 static int fill(const struct action *action, const struct settings_upstream *upstream,
-		const struct fingerprint_command *reading, struct arena *mem,
-		struct store_approval *out)
+		const struct fingerprint_command *reading, const struct question_request *request,
+		struct arena *mem, struct store_approval *out)
 {
 	struct approval_question question;
 	int r = approval_question(action, reading->path, reading->command, mem, &question);
 
+	if (r == 0)
+		r = add_sent(action, request, mem, &question.shown);
 	if (r != 0)
 		return r;
 	out->needed = action->approval.approvers;
@@ -43,8 +133,8 @@ static int fill(const struct action *action, const struct settings_upstream *ups
 }
 
 int question_of(const struct policy *policy, const struct question_asker *asker,
-		const struct fingerprint_command *reading, const struct hash *fingerprint,
-		struct arena *mem, struct store_approval *out)
+		const struct fingerprint_command *reading, const struct question_request *request,
+		const struct hash *fingerprint, struct arena *mem, struct store_approval *out)
 {
 	const struct action *action = policy->action;
 	struct approval_need need;
@@ -61,7 +151,8 @@ int question_of(const struct policy *policy, const struct question_asker *asker,
 	out->unless_known = need.unless_known;
 	approval_alike(asker->account, asker->agent, action->name, fingerprint, &out->alike);
 	approval_agent(asker->account, asker->agent, action->name, &out->agent_hash);
-	return fill(action, &policy->settings->upstreams[policy->upstream], reading, mem, out);
+	return fill(action, &policy->settings->upstreams[policy->upstream], reading, request, mem,
+		    out);
 }
 
 /* Understand the body of the kept request as the action has it now. */
@@ -92,6 +183,7 @@ int question_judge(const struct settings *settings, const struct store_operation
 		   struct arena *mem, struct store_approval *out_again)
 {
 	const struct action *action = settings_action(settings, operation->action);
+	const struct question_request sent = {.target = request->target, .lines = request->headers};
 	struct fingerprint_command reading = {0};
 	int r;
 
@@ -105,7 +197,7 @@ int question_judge(const struct settings *settings, const struct store_operation
 	if (r != 0)
 		return r;
 	*out_again = (struct store_approval){.alike = approval->alike};
-	r = fill(action, settings_upstream(settings, operation->upstream), &reading, mem,
+	r = fill(action, settings_upstream(settings, operation->upstream), &reading, &sent, mem,
 		 out_again);
 	if (r != 0)
 		return r;

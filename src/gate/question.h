@@ -20,20 +20,26 @@ struct question_asker {
 	struct str credential; /* or empty */
 };
 
+/* What is sent besides the body. */
+struct question_request {
+	struct str target; /* path and query */
+	struct str lines;  /* its headers, "Name: value\r\n", as they go upstream */
+};
+
 /*
  * Does the command need people, by its action? 0: *out is the question (needed 0: there is none),
  * in `mem`; FAIL_MEMORY.
  */
 int question_of(const struct policy *policy, const struct question_asker *asker,
-		const struct fingerprint_command *reading, const struct hash *fingerprint,
-		struct arena *mem, struct store_approval *out);
+		const struct fingerprint_command *reading, const struct question_request *request,
+		const struct hash *fingerprint, struct arena *mem, struct store_approval *out);
 
 /* What has become of the declaration that asked. */
 enum question_rule {
 	QUESTION_STANDS,  /* it is as it was, or nothing is asked any more: what was asked stays
 			     asked, and what was agreed to stays agreed to */
-	QUESTION_CHANGED, /* the rule, the service's address, or how the command reads is another:
-			     people are asked anew */
+	QUESTION_CHANGED, /* the rule, the service's address or credential, or how the command reads
+			     is another: people are asked anew */
 	QUESTION_GONE,	  /* its action is not declared: there is nothing to agree to */
 	QUESTION_UNREADABLE, /* its command is none of the action any more */
 };

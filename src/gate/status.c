@@ -611,9 +611,12 @@ void status_refuse(struct worker *worker, struct exchange *exchange, enum proble
 	struct inquiry *inquiry = inquiry_new(worker, exchange);
 
 	if (inquiry && identify(inquiry))
-		answer_problem(inquiry, problem,
-			       problem == PROBLEM_REQUEST_MALFORMED
-				       ? "Write the path of a write without dot segments, control "
-					 "bytes and broken escapes. Nothing was sent."
-				       : NULL);
+		answer_problem(
+			inquiry, problem,
+			problem == PROBLEM_REQUEST_MALFORMED
+				? "Write the path of a write without dot segments, control "
+				  "bytes and broken escapes, and an action's exactly as it is "
+				  "declared: its case, its slashes, nothing behind it. Nothing "
+				  "was sent."
+				: NULL);
 }

@@ -19,14 +19,18 @@ int step_approve_ask(struct request *request, struct store_command *command)
 		.agent = request->caller.agent,
 		.credential = request->caller.credential,
 	};
+	struct question_request sent = {.target = request->exchange->request.target};
 	int r;
 
-	if (!request->policy.action)
+	if (!request->policy.action || !request->policy.action->approval.is_declared)
 		return 0;
+	sent.lines = buf_str(request_lines(request));
+	if (request->lines.is_spoiled)
+		return FAIL_MEMORY;
 	r = caller_key_id(request->worker, request->exchange, &asker.credential);
 	if (r < 0)
 		return r;
-	r = question_of(&request->policy, &asker, request->reading, &request->fingerprint,
+	r = question_of(&request->policy, &asker, request->reading, &sent, &request->fingerprint,
 			&request->exchange->mem, &command->approval);
 	command->approval.is_told = request->generation->settings->notify.url.text.len != 0;
 	return r;

@@ -27,14 +27,17 @@ bool approval_is_over(const struct store_approval *approval, int64_t now_ms)
 	       approval->asked_ms > time_add(now_ms, CLOCK_SLACK_MS);
 }
 
-/* Is it the same person: by the credential, or by the name inside of the account? */
+/*
+ * Is it the same person: by the credential, or by the name inside of the account? Somebody of all
+ * accounts may be the one of that name in any: two agreements are of two people for certain.
+ */
 static bool is_person(const struct store_consent *consent, struct str by, struct str agent,
 		      struct str account)
 {
 	if (by.len && str_equal(consent->by, by))
 		return true;
 	return agent.len && str_equal(consent->agent, agent) &&
-	       str_equal(consent->account, account);
+	       (!consent->account.len || !account.len || str_equal(consent->account, account));
 }
 
 static struct str text_of(const struct json_value *object, struct str name)

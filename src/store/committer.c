@@ -17,6 +17,7 @@
  */
 #include "store/committer.h"
 #include "store/chain.h"
+#include "store/sealer.h"
 
 #include "base/err.h"
 
@@ -55,6 +56,7 @@ struct store {
 };
 
 static bool is_lazy(const struct store_command *command);
+static void read_log_stats(struct engine_log *log, struct store_stats *stats);
 static void *run(void *argument);
 static bool take(struct store *store, struct chain *out_batch, struct chain *out_refused);
 static void serve(struct store *store, struct chain *batch);
@@ -288,6 +290,19 @@ void store_stats_read(struct store *store, struct store_stats *out_stats)
 	*out_stats = store->stats;
 	out_stats->queue_depth = store->queue.count;
 	pthread_mutex_unlock(&store->lock);
+	read_log_stats(&store->engine->log, out_stats);
+}
+
+static void read_log_stats(struct engine_log *log, struct store_stats *stats)
+{
+	struct sealer *sealer = atomic_load(&log->sealer);
+	struct sealer_look look = {.is_stopped = false};
+
+	if (sealer)
+		sealer_look(sealer, &look);
+	stats->log_published = look.sealed;
+	stats->log_is_stopped = look.is_stopped || atomic_load(&log->is_unreadable);
+	stats->log_entries = atomic_load(&log->entries);
 }
 
 static void *run(void *argument)
@@ -550,9 +565,33 @@ static bool may_have_changed(const struct store_command *command)
 	}
 }
 
+/* The questions to people that a command ended, by how. */
+static void count_questions(const struct store_command *command, uint64_t counts[APPROVAL_STANDS])
+{
+	const struct store_approval *question = command->question;
+	bool has_ended = question && question->stand != APPROVAL_WAITS;
+
+	switch (command->kind) {
+	case STORE_LAPSE:
+		counts[APPROVAL_LAPSED] += command->cancelled_count;
+		break;
+	case STORE_APPROVE:
+	case STORE_DENY:
+		if (has_ended && (command->result == 0 || command->result == STORE_LAPSED))
+			counts[question->stand]++;
+		break;
+	case STORE_MOVE:
+		if (command->result == 0 && question && question->stand == APPROVAL_WITHDRAWN)
+			counts[APPROVAL_WITHDRAWN]++;
+		break;
+	default:
+		break;
+	}
+}
+
 static void settle_results(struct store *store, struct chain *changes, int r)
 {
-	uint64_t purged = 0, tombstones = 0, changed = 0;
+	uint64_t purged = 0, tombstones = 0, changed = 0, questions[APPROVAL_STANDS] = {0};
 	struct store_command *command;
 
 	while ((command = chain_take(changes))) {
@@ -566,6 +605,8 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 			tombstones += command->tombstones;
 		}
 		changed += r >= 0 && may_have_changed(command);
+		if (r >= 0)
+			count_questions(command, questions);
 		answer(store, command);
 	}
 	if (!purged && !tombstones && !changed)
@@ -574,6 +615,8 @@ static void settle_results(struct store *store, struct chain *changes, int r)
 	store->stats.changes += changed;
 	store->stats.purged += purged;
 	store->stats.tombstones_dropped += tombstones;
+	for (int i = 0; i < APPROVAL_STANDS; i++)
+		store->stats.questions[i] += questions[i];
 	pthread_mutex_unlock(&store->lock);
 }
 

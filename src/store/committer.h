@@ -9,7 +9,10 @@
 
 #include "store/store.h"
 
+#include <stdatomic.h>
+
 struct engine;
+struct sealer;
 
 struct engine_kind {
 	/*
@@ -47,8 +50,16 @@ struct engine_kind {
 	bool has_no_log; /* it keeps no audit log; else it is a ledger's */
 };
 
+/* What an engine tells of its audit log while its thread works; any thread may read it. */
+struct engine_log {
+	_Atomic uint64_t entries;
+	atomic_bool is_unreadable;	 /* to whoever publishes it, until the next start */
+	_Atomic(struct sealer *) sealer; /* who publishes it; NULL: nobody does, yet */
+};
+
 struct engine {
 	const struct engine_kind *kind;
+	struct engine_log log;
 };
 
 /* Start the thread over `engine`, which the store then owns and closes. 0, FAIL_MEMORY. */

@@ -368,8 +368,12 @@ static int find_over(struct ledger *ledger, int64_t now_ms, int64_t *out_op)
 
 static int find_next(struct ledger *ledger, struct store_command *command)
 {
-	return ledger_number(ledger, ledger_statement(ledger, SQL_APPROVAL_NEXT), 0,
-			     &command->due_ms);
+	int r = ledger_number(ledger, ledger_statement(ledger, SQL_APPROVAL_NEXT), 0,
+			      &command->due_ms);
+
+	return r == 0 ? ledger_number(ledger, ledger_statement(ledger, SQL_APPROVAL_OLDEST), 0,
+				      &command->oldest_ms)
+		      : r;
 }
 
 int ledger_has_lapsed(struct ledger *ledger, struct store_command *command)

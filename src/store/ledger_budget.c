@@ -131,6 +131,7 @@ int ledger_budgets(struct ledger *ledger, struct store_command *command)
 {
 	sqlite3_stmt *list = ledger_statement(ledger, SQL_BUDGET_LIST);
 	int64_t lapse_ms = lapse_now(&ledger->lapse, ledger->env);
+	int64_t before = id_op(&command->before);
 	size_t scanned = 0;
 	int r;
 
@@ -140,6 +141,7 @@ int ledger_budgets(struct ledger *ledger, struct store_command *command)
 	command->budgets = arena_zalloc(command->mem, command->limit * sizeof(*command->budgets));
 	if (!command->budgets)
 		return FAIL_MEMORY;
+	sqlite3_bind_int64(list, 1, before ? before : INT64_MAX);
 	while ((r = ledger_step(ledger, list)) > 0) {
 		bool is_one = is_wanted(list, command, lapse_ms);
 
@@ -147,6 +149,7 @@ int ledger_budgets(struct ledger *ledger, struct store_command *command)
 				    ++scanned > STORE_SCAN_MAX;
 		if (command->has_more)
 			break;
+		id_make(sqlite3_column_int64(list, 9), 0, &command->next_before);
 		if (!is_one)
 			continue;
 		if (!take_row(list, command->mem, &command->budgets[command->budget_count])) {

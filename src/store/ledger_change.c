@@ -234,8 +234,10 @@ int ledger_move(struct ledger *ledger, struct store_command *command)
 		return r;
 	if (command->answer.status)
 		record->answer = command->answer;
-	if (record->is_asked && step.before == STATE_AWAITING_APPROVAL)
+	if (record->is_asked && step.before == STATE_AWAITING_APPROVAL) {
 		command->question->stand = APPROVAL_WITHDRAWN;
+		command->makes_due = true;
+	}
 	ledger->counts[step.before]--;
 	ledger->counts[step.next]++;
 	return 0;

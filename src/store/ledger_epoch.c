@@ -306,11 +306,22 @@ static int erase(struct ledger *ledger, struct store_command *command)
 }
 
 /* The files of data keys that the log says are erased, and when the next of them is. */
+/* For whoever asks from another thread, after each commit and each look at what is due. */
+static void show_log(struct ledger *ledger)
+{
+	struct engine_log *log = &ledger->engine.log;
+
+	atomic_store(&log->entries, ledger->audit.tip.frontier.size);
+	atomic_store(&log->is_unreadable, ledger->audit.is_unreadable);
+	atomic_store(&log->sealer, ledger->audit.sealer);
+}
+
 void ledger_epoch_finish(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	int64_t found[3];
 
+	show_log(ledger);
 	if (audit->has_turned) {
 		audit->has_turned = false;
 		(void)load_keep_due(ledger);
@@ -432,6 +443,7 @@ void ledger_epoch_tidy(struct ledger *ledger)
 	struct store_command command = {
 		.kind = STORE_ROTATE, .prunes = true, .log_epoch = audit->kept_oldest};
 
+	show_log(ledger);
 	erase_old_seed(ledger);
 	prune(ledger);
 	if (ledger_epoch_due_ms(ledger) != 0)

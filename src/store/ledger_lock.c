@@ -269,55 +269,75 @@ static bool is_wanted(sqlite3_stmt *row, const struct store_command *command)
 	return !account.len || str_equal(account, str_of(at, len));
 }
 
-/* Those of one statement, while there is room for them; bounded like a list. */
-static int list_locks(struct ledger *ledger, struct store_command *command, sqlite3_stmt *list,
-		      bool are_held)
+static sqlite3_stmt *locks_behind(struct ledger *ledger, enum store_lock_part part, int64_t place)
 {
-	size_t scanned = 0;
+	bool are_held = part != LOCKS_AWAITED;
+	sqlite3_stmt *list =
+		ledger_statement(ledger, are_held ? SQL_LOCKS_HELD : SQL_LOCKS_AWAITED);
+
+	if (are_held)
+		sqlite3_bind_int(list, 1, part == LOCKS_RUNNING ? STATE_RUNNING : STATE_UNKNOWN);
+	sqlite3_bind_int64(list, are_held ? 2 : 1, place);
+	return list;
+}
+
+static int add_lock(struct ledger *ledger, struct store_command *command, sqlite3_stmt *row,
+		    bool is_held)
+{
+	struct store_lock *lock = &command->locks[command->lock_count];
 	int r;
 
-	while ((r = ledger_step(ledger, list)) > 0) {
-		struct store_lock *lock = &command->locks[command->lock_count];
+	if (is_held) {
+		id_make(sqlite3_column_int64(row, 2), sqlite3_column_int64(row, 3), &lock->holder);
+		lock->holder_state = (enum operation_state)sqlite3_column_int(row, 4);
+	}
+	r = fill_lock(ledger, sqlite3_column_int64(row, 0), command->mem, lock);
+	command->lock_count += r == 0;
+	return r;
+}
+
+/* Those of one part, behind a place in it, while there is room for them; bounded like a list. */
+static int list_locks(struct ledger *ledger, struct store_command *command,
+		      enum store_lock_part part, int64_t place, size_t *scanned)
+{
+	sqlite3_stmt *list = locks_behind(ledger, part, place);
+	int r = 0;
+
+	while (r == 0 && (r = ledger_step(ledger, list)) > 0) {
 		bool is_one = is_wanted(list, command);
 
-		if ((is_one && command->lock_count == command->limit) ||
-		    ++scanned > STORE_SCAN_MAX) {
-			command->has_more = true;
+		r = 0;
+		command->has_more = (is_one && command->lock_count == command->limit) ||
+				    ++*scanned > STORE_SCAN_MAX;
+		if (command->has_more)
 			break;
-		}
-		if (!is_one)
-			continue;
-		if (are_held) {
-			id_make(sqlite3_column_int64(list, 2), sqlite3_column_int64(list, 3),
-				&lock->holder);
-			lock->holder_state = (enum operation_state)sqlite3_column_int(list, 4);
-		}
-		r = fill_lock(ledger, sqlite3_column_int64(list, 0), command->mem, lock);
-		if (r < 0)
-			break;
-		command->lock_count++;
+		command->lock_part = part;
+		id_make(sqlite3_column_int64(list, 2), 0, &command->next_before);
+		if (is_one)
+			r = add_lock(ledger, command, list, part != LOCKS_AWAITED);
 	}
 	sqlite3_reset(list);
-	return r < 0 ? r : 0;
+	return r;
 }
 
 int ledger_locks(struct ledger *ledger, struct store_command *command)
 {
-	static const enum operation_state holding[] = {STATE_RUNNING, STATE_UNKNOWN};
-	sqlite3_stmt *held = ledger_statement(ledger, SQL_LOCKS_HELD);
+	int64_t place = id_op(&command->before);
+	size_t scanned = 0;
 	int r = 0;
 
 	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
+	require(command->lock_part < LOCKS_PARTS);
 	command->lock_count = 0;
 	command->has_more = false;
+	command->next_before = command->before;
 	command->locks = arena_zalloc(command->mem, command->limit * sizeof(*command->locks));
 	if (!command->locks)
 		return FAIL_MEMORY;
-	for (size_t i = 0; r == 0 && i < sizeof(holding) / sizeof(holding[0]); i++) {
-		sqlite3_bind_int(held, 1, (int)holding[i]);
-		r = list_locks(ledger, command, held, true);
+	for (int part = (int)command->lock_part; r == 0 && !command->has_more && part < LOCKS_PARTS;
+	     part++) {
+		r = list_locks(ledger, command, (enum store_lock_part)part, place, &scanned);
+		place = 0;
 	}
-	if (r == 0)
-		r = list_locks(ledger, command, ledger_statement(ledger, SQL_LOCKS_AWAITED), false);
 	return r;
 }

@@ -52,7 +52,8 @@ int ledger_notices(struct ledger *ledger, struct store_command *command)
 {
 	sqlite3_stmt *list = ledger_statement(ledger, SQL_NOTICE_DUE);
 	sqlite3_stmt *next = ledger_statement(ledger, SQL_NOTICE_NEXT);
-	int64_t now_ms = env_wall_ms(ledger->env);
+	sqlite3_stmt *count = ledger_statement(ledger, SQL_NOTICE_COUNT);
+	int64_t now_ms = env_wall_ms(ledger->env), waiting = 0;
 	int r;
 
 	require(command->limit >= 1 && command->limit <= STORE_ERRANDS_MAX);
@@ -66,8 +67,11 @@ int ledger_notices(struct ledger *ledger, struct store_command *command)
 		command->notices[command->notice_count++] = column_notice(list);
 	if (r < 0)
 		return r;
+	sqlite3_bind_int(count, 1, STORE_NOTICES_COUNTED);
+	r = ledger_number(ledger, count, 0, &waiting);
+	command->notices_waiting = (size_t)waiting;
 	sqlite3_bind_int64(next, 1, now_ms);
-	return ledger_number(ledger, next, 0, &command->due_ms);
+	return r == 0 ? ledger_number(ledger, next, 0, &command->due_ms) : r;
 }
 
 int ledger_noticed(struct ledger *ledger, struct store_command *command)

@@ -185,9 +185,11 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		"SELECT l.op, l.account, o.op, o.random, o.state"
 		" FROM operation o INDEXED BY operation_open CROSS JOIN rule r ON r.op = o.op"
 		" CROSS JOIN lock l ON l.op = r.lock"
-		" WHERE o.state = ?1 AND o.state < 5 AND l.holder = o.op",
-	[SQL_LOCKS_AWAITED] = "SELECT DISTINCT w.lock, l.account FROM line w"
-			      " CROSS JOIN lock l ON l.op = w.lock WHERE l.holder = 0",
+		" WHERE o.state = ?1 AND o.state < 5 AND o.op > ?2 AND l.holder = o.op"
+		" ORDER BY o.op",
+	[SQL_LOCKS_AWAITED] = "SELECT DISTINCT w.lock, l.account, w.lock FROM line w"
+			      " CROSS JOIN lock l ON l.op = w.lock"
+			      " WHERE w.lock > ?1 AND l.holder = 0 ORDER BY w.lock",
 	[SQL_LINE_PUT] = "INSERT OR IGNORE INTO line VALUES(?1, ?2)",
 	[SQL_LINE_DELETE] = "DELETE FROM line WHERE lock = ?1 AND op = ?2",
 	[SQL_LINE_LIST] = "SELECT op FROM line WHERE lock = ?1 ORDER BY op LIMIT ?2",
@@ -200,8 +202,9 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " ORDER BY until_ms LIMIT ?2",
 	[SQL_BUDGET_LIST] =
 		"SELECT o.op, o.account, o.random, o.action, o.reference,"
-		" b.currency, b.total, b.used, b.until_ms"
-		" FROM budget b LEFT JOIN operation o ON o.op = b.opener ORDER BY b.op DESC",
+		" b.currency, b.total, b.used, b.until_ms, b.op"
+		" FROM budget b LEFT JOIN operation o ON o.op = b.opener WHERE b.op < ?1"
+		" ORDER BY b.op DESC",
 	[SQL_BUDGET_DELETE] = "DELETE FROM budget WHERE op = ?1",
 	[SQL_REQUEST_PUT] = "INSERT OR REPLACE INTO request"
 			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -259,6 +262,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 			       " WHERE stand = 1 AND asked_ms > ?1 ORDER BY asked_ms LIMIT 1",
 	[SQL_APPROVAL_NEXT] = "SELECT expires_ms FROM approval INDEXED BY approval_expiry"
 			      " WHERE stand = 1 ORDER BY expires_ms LIMIT 1",
+	[SQL_APPROVAL_OLDEST] = "SELECT asked_ms FROM approval INDEXED BY approval_asked"
+				" WHERE stand = 1 ORDER BY asked_ms LIMIT 1",
 	[SQL_APPROVAL_ALIKE] = "SELECT o.op, o.random FROM approval a INDEXED BY approval_alike"
 			       " CROSS JOIN operation o ON o.op = a.op WHERE a.alike = ?1"
 			       " AND a.stand = 1 AND a.op <> ?2 ORDER BY a.op LIMIT ?3",
@@ -282,6 +287,8 @@ const char *const ledger_sql[SQL_STATEMENTS] = {
 		" WHERE n.due_ms > 0 AND n.due_ms <= ?1 ORDER BY n.due_ms, n.op, n.n LIMIT ?2",
 	[SQL_NOTICE_NEXT] = "SELECT due_ms FROM notice INDEXED BY notice_due"
 			    " WHERE due_ms > 0 AND due_ms > ?1 ORDER BY due_ms LIMIT 1",
+	[SQL_NOTICE_COUNT] = "SELECT count(*) FROM (SELECT 1 FROM notice INDEXED BY notice_due"
+			     " WHERE due_ms > 0 LIMIT ?1)",
 	[SQL_NOTICE_DONE] =
 		"UPDATE notice SET due_ms = ?3, tries = tries + 1 WHERE op = ?1 AND n = ?2",
 	[SQL_NOTICE_DELETE] = "DELETE FROM notice WHERE op = ?1",

@@ -231,15 +231,22 @@ static struct record *next_over(const struct memory *memory, int64_t now_ms)
 	return NULL;
 }
 
+static void take_earlier(int64_t *earliest_ms, int64_t ms)
+{
+	if (!*earliest_ms || ms < *earliest_ms)
+		*earliest_ms = ms;
+}
+
 static void tell_next(const struct memory *memory, struct store_command *command)
 {
-	command->due_ms = 0;
+	command->due_ms = command->oldest_ms = 0;
 	for (size_t i = 0; i < record_count(memory); i++) {
 		const struct record *record = record_at(memory, i);
 
-		if (waits(record) &&
-		    (!command->due_ms || record->approval.expires_ms < command->due_ms))
-			command->due_ms = record->approval.expires_ms;
+		if (!waits(record))
+			continue;
+		take_earlier(&command->due_ms, record->approval.expires_ms);
+		take_earlier(&command->oldest_ms, record->approval.asked_ms);
 	}
 }
 

@@ -40,6 +40,7 @@ int record_follow(struct memory *memory, struct record *record, int64_t now_ms, 
 	if (state == STATE_CANCELLED && record->approval.stand == APPROVAL_WAITS) {
 		record->approval.stand = APPROVAL_WITHDRAWN;
 		notices_add(record, NOTICE_WITHDRAWN, now_ms);
+		*out_makes_due = true;
 	}
 	if (state == STATE_FAILED || state == STATE_CANCELLED)
 		r = budget_give_back(memory, record);

@@ -160,9 +160,33 @@ static int give_waiters(const struct memory *memory, const struct lock *lock, st
 	return 0;
 }
 
-/* `lock` as the next one listed, if it is held, or else waited for, as `is_held` asks. */
-static int give_lock(const struct memory *memory, const struct lock *lock, bool is_held,
-		     struct store_command *command)
+/* A place behind the row of that number, from 0; and back: 0 is the place before all. */
+static void place_make(size_t row, struct operation_id *out_place)
+{
+	*out_place = (struct operation_id){0};
+	for (int i = 0; i < 8; i++)
+		out_place->bytes[i] = (uint8_t)((uint64_t)(row + 1) >> (56 - 8 * i));
+}
+
+static size_t place_read(const struct operation_id *place)
+{
+	uint64_t row = 0;
+
+	for (int i = 0; i < 8; i++)
+		row = row << 8 | place->bytes[i];
+	return (size_t)row;
+}
+
+static enum store_lock_part part_of(const struct lock *lock)
+{
+	if (!lock->holder)
+		return LOCKS_AWAITED;
+	return lock->holder->operation.state == STATE_RUNNING ? LOCKS_RUNNING : LOCKS_UNKNOWN;
+}
+
+/* `lock` as the next one listed, if it is of that part. */
+static int give_lock(const struct memory *memory, const struct lock *lock,
+		     enum store_lock_part part, struct store_command *command)
 {
 	struct store_lock told = {
 		.account = lock->account,
@@ -175,7 +199,7 @@ static int give_lock(const struct memory *memory, const struct lock *lock, bool 
 	bool is_wanted =
 		!command->filter_account.len || str_equal(command->filter_account, lock->account);
 
-	if (!is_wanted || told.is_held != is_held)
+	if (!is_wanted || part_of(lock) != part)
 		return 0;
 	if (lock->holder) {
 		told.holder = lock->holder->operation.id;
@@ -195,18 +219,28 @@ static int give_lock(const struct memory *memory, const struct lock *lock, bool 
 
 int mem_locks(struct memory *memory, struct store_command *command)
 {
+	size_t row = place_read(&command->before), count = memory->tables[TABLE_LOCKS].count;
 	int r = 0;
 
 	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
+	require(command->lock_part < LOCKS_PARTS);
 	command->lock_count = 0;
 	command->has_more = false;
+	command->next_before = command->before;
 	command->locks = arena_zalloc(command->mem, command->limit * sizeof(*command->locks));
 	if (!command->locks)
 		return FAIL_MEMORY;
-	for (int is_held = 1; is_held >= 0; is_held--)
-		for (size_t i = 0; r == 0 && i < memory->tables[TABLE_LOCKS].count; i++)
-			r = give_lock(memory, lock_at(memory, i), is_held, command);
-	return r;
+	for (int part = (int)command->lock_part; part < LOCKS_PARTS; part++, row = 0) {
+		for (; row < count; row++) {
+			r = give_lock(memory, lock_at(memory, row), (enum store_lock_part)part,
+				      command);
+			if (r != 0 || command->has_more)
+				return r;
+			command->lock_part = (enum store_lock_part)part;
+			place_make(row, &command->next_before);
+		}
+	}
+	return 0;
 }
 
 /* `budget` as the next one listed, if it is asked for. */
@@ -244,6 +278,7 @@ int mem_budgets(struct memory *memory, struct store_command *command)
 {
 	const struct table *table = &memory->tables[TABLE_BUDGETS];
 	int64_t lapse_ms = lapse_now(&memory->lapse, memory->env);
+	size_t before = place_read(&command->before);
 	int r = 0;
 
 	require(command->limit >= 1 && command->limit <= STORE_LIST_MAX);
@@ -252,7 +287,11 @@ int mem_budgets(struct memory *memory, struct store_command *command)
 	command->budgets = arena_zalloc(command->mem, command->limit * sizeof(*command->budgets));
 	if (!command->budgets)
 		return FAIL_MEMORY;
-	for (size_t i = table->count; r == 0 && !command->has_more && i-- > 0;)
+	for (size_t i = before && before <= table->count ? before - 1 : table->count; i-- > 0;) {
 		r = give_budget(table->rows[i], lapse_ms, command);
+		if (r != 0 || command->has_more)
+			break;
+		place_make(i, &command->next_before);
+	}
 	return r;
 }

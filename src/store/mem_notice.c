@@ -54,9 +54,12 @@ static const struct store_notice *next_due(const struct memory *memory,
 	return found;
 }
 
-static int64_t next_ms(const struct memory *memory, int64_t now_ms)
+/* When the next one is due, and how many there are. */
+static int64_t next_ms(const struct memory *memory, int64_t now_ms, size_t *out_waiting)
 {
 	int64_t next = 0;
+
+	*out_waiting = 0;
 
 	for (size_t i = 0; i < record_count(memory); i++) {
 		const struct record *record = record_at(memory, i);
@@ -64,6 +67,7 @@ static int64_t next_ms(const struct memory *memory, int64_t now_ms)
 		for (size_t n = 0; record_is_there(record) && n < record->notice_count; n++) {
 			int64_t due_ms = record->notices[n].due_ms;
 
+			*out_waiting += due_ms && *out_waiting < STORE_NOTICES_COUNTED;
 			if (due_ms > now_ms && (!next || due_ms < next))
 				next = due_ms;
 		}
@@ -84,7 +88,7 @@ int mem_notices(const struct memory *memory, struct store_command *command)
 	while (command->notice_count < command->limit &&
 	       (notice = next_due(memory, notice, now_ms)))
 		command->notices[command->notice_count++] = *notice;
-	command->due_ms = next_ms(memory, now_ms);
+	command->due_ms = next_ms(memory, now_ms, &command->notices_waiting);
 	return 0;
 }
 

@@ -147,6 +147,7 @@ enum approval_stand {
 	APPROVAL_LAPSED = 4,	/* nobody answered in time */
 	APPROVAL_WITHDRAWN = 5, /* by its caller or an operator, before it was answered */
 };
+enum { APPROVAL_STANDS = APPROVAL_WITHDRAWN + 1 };
 
 /*
  * A question to people: may this operation be sent? It is asked with the claim, about this very

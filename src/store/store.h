@@ -56,6 +56,7 @@ enum {
 	STORE_WAITERS_LISTED = 20,
 	STORE_SHOWN_MAX = 1024 * 1024,	  /* bytes of `shown` that end a page of questions */
 	STORE_NOTICES_OF_ONE_MAX = 16,	  /* of one question; nobody is told of what follows */
+	STORE_NOTICES_COUNTED = 10000,	  /* of all that wait; what is more is not counted */
 	STORE_DOCUMENTS_MAX = 4096,	  /* of one kind */
 	STORE_DOCUMENT_NAME_MAX = 255,	  /* bytes */
 	STORE_DOCUMENT_VALUE_MAX = 65536, /* bytes */
@@ -108,9 +109,10 @@ enum store_kind {
 	STORE_POSTPONE, /* when the gate asks after an unknown one of that epoch again, and what
 			   it learned just now */
 	STORE_RELEASE,	/* take the lock away from an operation by force */
-	STORE_LOCKS,	/* locks that are held or waited for */
-	STORE_BUDGETS,	/* budgets that are open, newest first; of one account only those whose
-			   opener is still known */
+	STORE_LOCKS,	/* a page of locks that are held or waited for, in the order of their parts
+			 */
+	STORE_BUDGETS,	/* a page of budgets that are open, newest first; of one account only those
+			   whose opener is still known */
 	STORE_FIND,	/* one operation, by id or by account and token, with answer, attempts, view
 			   and whoever retried it */
 	STORE_LIST,	/* a page, newest first */
@@ -132,6 +134,14 @@ enum store_kind {
 			 be made, logged */
 	STORE_ERASE,  /* erase the data key of an epoch that has ended. STORE_LOST: it has not;
 			 STORE_EXISTS: it is erased; STORE_ABSENT: there is no such epoch */
+};
+
+/* Where a lock is in the list of them. */
+enum store_lock_part {
+	LOCKS_RUNNING, /* its holder runs */
+	LOCKS_UNKNOWN, /* its holder is unknown */
+	LOCKS_AWAITED, /* nobody holds it, somebody waits for it */
+	LOCKS_PARTS,
 };
 
 struct store_command;
@@ -186,8 +196,8 @@ struct store_command {
 	 * begins to count anew, but for a sending of the reconciler's (settle: attempt.by). in:
 	 * settle, move: `opens` is whose budget a success opens (all zero: none), with the amount
 	 * that its claim recorded. The first that opens one wins. out: settle, move, release,
-	 * claim: some operation has become due, now or later: the dispatcher, or the reconciler,
-	 * looks again.
+	 * claim: some operation has become due, now or later, or a question was withdrawn: the
+	 * dispatcher, the reconciler, or whoever tells of it looks again.
 	 */
 	int64_t next_ms;
 	struct hash opens;
@@ -230,11 +240,13 @@ struct store_command {
 	 * attempt_number, by the dispatcher that has just taken it and sent nothing. STORE_LOST.
 	 *
 	 * lapse: `limit` (to STORE_ERRANDS_MAX). out: `cancelled`; has_more; due_ms: when the next
-	 * one lapses (0: none waits). A question that was asked in the future lapses at once: the
+	 * one lapses (0: none waits); oldest_ms: when the oldest of those that wait was asked
+	 * (0: none). A question that was asked in the future lapses at once: the
 	 * clock has been set back, and it would be open for longer than was said.
 	 */
 	struct store_approval approval;
 	struct store_consent consent;
+	int64_t oldest_ms;
 	/* out: approvals, list: one for each of `found`; of a list without `shown` */
 	struct store_approval *approvals;
 	/* approvals: filter_account, filter_state (STATE_AWAITING_APPROVAL: those that wait alone),
@@ -254,16 +266,21 @@ struct store_command {
 	 * Of a question whose claim said approval.is_told there is a notice when it is asked,
 	 * answered, over or withdrawn, in the same transaction. notices: in: `limit` (to
 	 * STORE_ERRANDS_MAX). out: those that are due, longest first; due_ms: when the next one is
-	 * (0: none). noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
+	 * (0: none); notices_waiting: how many there are still to tell, STORE_NOTICES_COUNTED at
+	 * most. noticed: in: notice.id and .number; next_ms: 0: it has been told. One that is
 	 * not there is done (0).
 	 */
 	struct store_notice *notices;
-	size_t notice_count;
+	size_t notice_count, notices_waiting;
 	struct store_notice notice;
 
-	struct store_lock *locks; /* out, locks: `lock_count`, `limit` at most, held ones first */
+	/* locks, budgets: filter_account, before (the end of the last page), limit. Locks: in and
+	 * out: the page begins, the next page would begin, in this part. out: so many, `limit` at
+	 * most. */
+	enum store_lock_part lock_part;
+	struct store_lock *locks;
 	size_t lock_count;
-	struct store_budget *budgets; /* out, budgets: `budget_count`, `limit` at most */
+	struct store_budget *budgets;
 	size_t budget_count;
 	struct store_rule_view view;  /* out: find; claims that the rules refused; release */
 	struct operation_id *retries; /* out, find: operations that name this one as retry_of */
@@ -308,10 +325,10 @@ struct store_command {
 	int result;
 	struct store_operation *found; /* list: `found_count` of them, without answers */
 	size_t found_count;
-	bool has_more; /* list: older ones may match. locks, budgets: there are, or may be, others.
-			  purge: more have expired */
-	struct operation_id next_before; /* list, has_more: `before` of the next page. A page of a
-					    filter that matches little may hold none and go on */
+	bool has_more; /* a list of any kind: others may match. purge: more have expired */
+	struct operation_id next_before; /* has_more: `before` of the next page. A page of a filter
+					    that matches little may hold none and go on. Of locks
+					    and budgets it names a place, and no operation */
 	struct store_attempt *attempts;	 /* find: `attempt_count`, oldest first */
 	size_t attempt_count;
 	uint64_t purged, tombstones;  /* purge: records forgotten, tombstones dropped */
@@ -347,7 +364,13 @@ struct store_stats {
 	uint64_t batch_sizes[STORE_BUCKETS]; /* bucket i: up to 2^i commands */
 	uint64_t commit_us[STORE_BUCKETS];   /* bucket i: up to 2^i × 10 µs */
 	uint64_t commit_us_sum;
-	uint64_t open[STATE_COUNT]; /* operations by open state, now */
+	uint64_t open[STATE_COUNT];	     /* operations by open state, now */
+	uint64_t questions[APPROVAL_STANDS]; /* to people, by how they ended */
+
+	/* The audit log, now. */
+	uint64_t log_entries;	/* since it began */
+	uint64_t log_published; /* of them, by signed checkpoints */
+	bool log_is_stopped; /* nothing is published: its files fail, or are not what was signed */
 };
 
 /* How the store keeps its audit log. */

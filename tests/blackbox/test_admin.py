@@ -5,25 +5,8 @@ import pytest
 
 from harness.client import assert_problem
 from harness.gate import command
+from harness.metrics import samples
 from harness.upstream import drop
-
-SAMPLE = re.compile(r'^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{[^{}]*\})? (-?[0-9.eE+-]+|NaN|[+-]Inf)( [0-9]+)?$')
-
-
-def samples(gate):
-    """Every sample of /metrics: name with labels → value; the format is checked."""
-    response = gate.operator('/metrics')
-    assert response.status == 200
-    assert response.one('Content-Type').startswith(('text/plain', 'application/openmetrics-text'))
-    values = {}
-    for line in response.body.decode().splitlines():
-        if line and not line.startswith('#'):
-            match = SAMPLE.match(line)
-            assert match, line
-            key = match[1] + (match[2] or '')
-            assert key not in values, f'twice: {key}'
-            values[key] = float(match[3])
-    return values
 
 
 def test_healthy_and_ready(gate):
@@ -53,6 +36,14 @@ def test_metrics_name_nobody(gate, path, token, account):
     text = gate.operator('/metrics').body.decode()
     for secret in (token, account, path, operation):
         assert secret not in text
+
+
+@pytest.mark.parametrize('name', ['operations', 'approvals', 'locks', 'budgets', 'audit', 'outcomes', 'keys', 'secrets'])
+def test_each_list_begins_at_its_beginning(gate, name):
+    # Shows that a list that is asked for without a query, or with an empty one, is its first page.
+    for query in ('', '?'):
+        response = gate.operator(f'/api/{name}{query}')
+        assert response.status == 200, response
 
 
 def test_the_data_listener_has_none_of_it(gate, upstream):

@@ -67,6 +67,18 @@ def test_one_person_with_two_keys(gate, upstream, number, ask, agent):
     assert state(gate, id, agent) == 'awaiting_approval' and upstream.seen(f'/v1/two/{number}') == []
 
 
+def test_one_person_in_two_accounts(gate, upstream, number, ask, agent):
+    # Shows that somebody of all accounts is not counted beside the one of that name in the account,
+    # and agrees to nothing that an agent of their name has asked for.
+    id = ask('two')
+    one, other, twin = person(gate, f'ann-{number}'), *(
+        Person(gate, gate.key(agent=f'{name}-{number}', role='approver', all_accounts=True)['key']) for name in ('ann', 'bot'))
+    assert one.approve(id).status == 200
+    assert_problem(other.approve(id), 409, 'approval-twice', operation=False)
+    assert_problem(twin.approve(id), 403, 'approval-own', operation=False)
+    assert state(gate, id, agent) == 'awaiting_approval' and upstream.seen(f'/v1/two/{number}') == []
+
+
 def test_one_no_after_a_yes(gate, upstream, number, ask, agent):
     # Shows that the second person's no ends it, whoever has agreed.
     id = ask('two')

@@ -4,9 +4,10 @@ import sqlite3
 
 import pytest
 
+from harness.disk import SmallDisk, can_mount
 from harness.gate import ROOT
 from harness.speakers import ALL, BINDINGS, PAIRS, PROGRAM
-from harness.upstream import Hold, answer, delayed, drop, half, held, hang, reset
+from harness.upstream import Hold, answer, behaviour, delayed, drop, half, held, hang, reset
 
 FIXED = b'{"id":"t_1","amount":9007199254740991}'
 FIELDS = [('Content-Type', 'application/json'), ('Location', '/v1/t_1'), ('X-Twice', 'a'), ('x-twice', 'b')]
@@ -300,6 +301,42 @@ def test_another_credential(upstream, start_gate, path, wish, speaker):
     assert upstream.effects(path) == 1
 
 
+FULL = 'CREATE TRIGGER full BEFORE UPDATE ON entry BEGIN SELECT RAISE(ABORT, "disk full"); END'
+
+
+@by_binding
+@pytest.mark.parametrize('has_gate', [True, False], ids=['gate', 'plain'])
+@pytest.mark.parametrize('fault', ['refused', 'full'])
+def test_a_process_that_could_not_settle_goes_on(upstream, start_gate, path, wish, tmp_path, speaker, has_gate, fault):
+    # Shows that the journal may fail when the end is known, and be good again: the same process is not kept out.
+    disk = None
+    if fault == 'full':
+        if not can_mount(tmp_path / 'probe'):
+            pytest.skip('a small disk cannot be mounted here')
+        disk = SmallDisk(tmp_path / 'disk', 128 * 1024)
+        wish['journal'] = str(tmp_path / 'disk' / 'journal.db')
+    if has_gate:
+        wish['url'] = f'http://127.0.0.1:{start_gate(upstream).port}{path}'
+    filler, between = tmp_path / 'disk' / 'filler', ['sqlite3', wish['journal'], 'DROP TRIGGER full']
+
+    def fail(exchange):
+        if disk:
+            disk.fill()
+        else:
+            with sqlite3.connect(wish['journal']) as db:
+                db.execute(FULL)
+        fixed()(exchange)
+    try:
+        upstream.plan(path, behaviour(fail, True))
+        first, again = speaker.ask('twice', **{**wish, 'wait': 1}, between=['rm', str(filler)] if disk else between)
+        assert 'created, status 201' in first['unrecorded'], first
+        assert (again['outcome'], again['state']) == (('replayed', 'done') if has_gate else ('unknown', 'unknown'))
+        assert (upstream.effects(path), len(upstream.seen(path))) == (1, 1)
+    finally:
+        if disk:
+            disk.release()
+
+
 @by_binding
 def test_resolve_never_sends(upstream, start_gate, path, wish, speaker):
     # Shows that resolve() asks, tells what became of it, and sends nothing.
@@ -369,15 +406,15 @@ def test_certificates(certs, path, wish, speaker):
 
 @by_binding
 def test_proxies(certs, upstream, path, wish, speaker):
-    # Shows that a proxy of the options is used, for http and for https, and one of the environment is not.
+    # Shows that a proxy of the options is used, for http and for https, and goes before one of the environment.
     from harness.upstream import Upstream
     service, proxy = Upstream(tls=certs.server()), Proxy()
     environment = {name: 'http://127.0.0.1:1' for name in ('http_proxy', 'https_proxy', 'HTTP_PROXY', 'HTTPS_PROXY')}
     try:
-        assert speaker.ask('send', environment, **wish)['outcome'] == 'created'
+        assert speaker.ask('send', environment, **wish, proxy='')['outcome'] == 'created'
         through = f'http://user:pass%3A@127.0.0.1:{proxy.port}'
-        done = speaker.ask('send', **{**wish, 'url': service.url + path, 'step': 'tls', 'proxy': through,
-                                      'ca_file': str(certs.ca)})
+        done = speaker.ask('send', environment, **{**wish, 'url': service.url + path, 'step': 'tls', 'proxy': through,
+                                                   'ca_file': str(certs.ca)})
         assert (done['outcome'], service.effects(path)) == ('created', 1)
         refused = speaker.ask('send', **{**wish, 'url': f'https://localhost:1{path}', 'step': 'no', 'proxy': through,
                                          'wait': 0})
@@ -390,6 +427,90 @@ def test_proxies(certs, upstream, path, wish, speaker):
     finally:
         service.stop()
         proxy.stop()
+
+
+@by_name
+def test_a_proxy_of_the_environment(certs, upstream, path, wish, speaker):
+    # Shows that the environment's proxies are used as curl has it: by scheme, in lower case for http, but for no_proxy.
+    from harness.upstream import Upstream
+    service, proxy = Upstream(tls=certs.server()), Proxy()
+    here, nowhere = f'127.0.0.1:{proxy.port}', 'http://127.0.0.1:1'
+    secure = {'url': service.url + path, 'ca_file': str(certs.ca)}
+
+    def ask(step, env, **more):
+        before = len(proxy.heads)
+        told = speaker.ask('send', {**dict.fromkeys(PROXY_NAMES, ''), **env}, **{**wish, 'step': step, 'wait': 0, **more})
+        return told['outcome'], len(proxy.heads) - before
+    try:
+        assert ask('1', {'http_proxy': here}) == ('created', 1)
+        assert ask('2', {'HTTP_PROXY': nowhere}) == ('created', 0)
+        assert ask('3', {'https_proxy': nowhere}) == ('created', 0)
+        assert ask('4', {'HTTPS_PROXY': here}, **secure) == ('created', 1)
+        assert ask('5', {'all_proxy': f'http://{here}'}) == ('created', 1)
+        assert ask('6', {'http_proxy': nowhere}) == ('not_sent', 0)
+        assert ask('7', {'http_proxy': nowhere, 'no_proxy': 'a.test,127.0.0.1'}) == ('created', 0)
+        assert ask('8', {'http_proxy': nowhere, 'NO_PROXY': '127.0.0.0/8'}) == ('created', 0)
+        assert ask('9', {'http_proxy': here, 'no_proxy': '*'}, no_proxy='a.test') == ('created', 1)
+        assert ask('10', {'http_proxy': nowhere}, no_proxy='*') == ('created', 0)
+        assert ask('11', {'http_proxy': nowhere}, proxy='') == ('created', 0)
+        assert ask('12', {}, proxy=here, no_proxy='127.0.0.1') == ('created', 0)
+    finally:
+        service.stop()
+        proxy.stop()
+
+
+PROXY_NAMES = [name for scheme in ('http', 'https', 'all', 'no') for name in (f'{scheme}_proxy', f'{scheme}_proxy'.upper())]
+# (host, no_proxy, is it reached without the proxy?)
+EXEMPT = [('a.test', 'a.test', True), ('A.Test', 'x, a.tEST', True), ('b.a.test', 'a.test', True),
+          ('b.a.test', '.a.test', True), ('a.test', '.a.test', True), ('ba.test', 'a.test', False),
+          ('a.test', 'b.a.test', False), ('a.test.', 'a.test', True), ('a.test', 'a.test.', True),
+          ('a.test', 'x y a.test', True), ('a.test', 'x,*', False), ('a.test', '*.test', False),
+          ('127.9.8.7', '127.9.8.7', True), ('127.9.8.7', '127.9.0.0/16', True), ('127.9.8.7', '127.9.0.0/24', False),
+          ('127.9.8.7', '9.8.7', False), ('127.9.8.7', '127.9.8.7/33', False), ('[::1]', '::1', True),
+          ('[::1]', '127.0.0.1', False)]
+
+
+@pytest.mark.parametrize('host, no_proxy, is_exempt', EXEMPT)
+def test_hosts_without_a_proxy(upstream, path, wish, host, no_proxy, is_exempt):
+    # Shows that the bindings take no_proxy as the program does, and so curl.
+    url = f'http://{host}:1{path}'
+    for speaker in BINDINGS:
+        [found] = speaker.ask('pure', questions=[['proxy', url, upstream.url, no_proxy, {}]])
+        assert found == (None if is_exempt else upstream.url), speaker
+    told = PROGRAM.ask('send', **{**wish, 'url': url, 'wait': 0, 'proxy': upstream.url, 'no_proxy': no_proxy})
+    assert told['outcome'] == ('not_sent' if is_exempt else 'created')
+
+
+@by_name
+def test_a_certificate_that_is_not_checked(certs, path, wish, speaker):
+    # Shows that `insecure` alone lets a certificate of nobody's through, and only where it is plainly said.
+    from harness.upstream import Upstream
+    service = Upstream(tls=certs.server())
+    try:
+        wish.update(url=service.url + path, wait=0)
+        assert speaker.ask('send', **wish)['outcome'] == 'not_sent'
+        assert speaker.ask('send', **wish, insecure=False)['outcome'] == 'not_sent'
+        assert speaker.ask('send', **wish, insecure=True)['outcome'] == 'created'
+        if speaker is not PROGRAM:
+            child = speaker.begin('send', **wish, insecure='no')
+            assert 'insecure' in child.communicate(timeout=60)[1].decode() and child.returncode != 0
+        assert service.effects(path) == 1
+    finally:
+        service.stop()
+
+
+@by_name
+@pytest.mark.parametrize('through', [False, True], ids=['tls', 'tunnel'])
+def test_a_connection_that_takes_too_long(path, wish, speaker, through):
+    # Shows that who accepts and says nothing is given up long before the request's own time: certainly not sent.
+    import socket
+    with socket.create_server(('127.0.0.1', 0)) as silent:
+        address = '127.0.0.1:%d' % silent.getsockname()[1]
+        wish.update(url=f'https://{address}{path}', wait=0, timeout=3000, connect_timeout=1)
+        if through:
+            wish['proxy'] = f'http://{address}'
+        told = speaker.ask('send', **wish)
+    assert (told['outcome'], told['state'], told['attempts']) == ('not_sent', 'new', 1)
 
 
 @by_binding

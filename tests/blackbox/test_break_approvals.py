@@ -5,7 +5,7 @@ import json
 import pytest
 
 from harness.client import assert_problem
-from harness.people import Person, cli, new_key, person
+from harness.people import Person, cli, new_key, on_terminal, person
 from harness.rules import eventually, needed, ruled, text
 from harness.upstream import Hold, Upstream, answer, held
 
@@ -48,6 +48,51 @@ def ask(gate, path, token, account, body=None, **more):
 
 
 # -- what a person is shown ---------------------------------------------------------
+
+
+def test_secret_ones_are_not_called_the_same(gate, path, token, account):
+    # Shows that where a secret field is another one, nobody is told that nothing is.
+    first = ask(gate, path, token, account, memo='to account 1')
+    assert Person(gate).approve(first).status == 200
+    gate.wait_state(first, 'completed', account=account)
+    second = ask(gate, path, token + '-2', account, memo='to account 2')
+    page = on_terminal(gate, 'approve', second, say='no\n')[1]
+    assert 'Secret fields may differ; they are not compared.' in page and 'to account' not in page
+    third = ask(gate, path, token + '-3', account)
+    assert 'Secret fields' not in on_terminal(gate, 'approve', third, say='no\n')[1]
+
+
+def test_all_that_the_service_acts_on_is_shown(start_gate, upstream, number, token, account):
+    # Shows that headers that the service acts on, the path and the query are shown, and told when they differ from
+    # the last one's, though the command is the same; and that what is not declared, such as a credential, is not.
+    gate = start_gate(upstream, settings(upstream, actions(headers=['X-Account-Of', 'Target'])))
+    somebody = Person(gate)
+
+    def asked(book, name, *values, query=''):
+        lines = [('Content-Type', 'application/json'), ('X-Secret', 'not-shown-7'), *(('x-account-of', v) for v in values)]
+        response = gate.request('POST', f'/v1/pay/{book}{query}', token=f'{token}-{name}', account=account, headers=lines,
+                                body=b'{"invoice": "i-1"}')
+        assert response.state == 'awaiting_approval', response
+        return response.operation
+    first = asked(f'a{number}', 1, 'ours')
+    seen = somebody.see(first)
+    assert seen['sent'] == {'target': f'/v1/pay/a{number}', 'headers': {'X-Account-Of': 'ours', 'Target': None}}
+    assert 'not-shown-7' not in json.dumps(seen) and seen['sent_changed'] is None
+    shown = cli(gate, 'approve', first, '--yes', '--fingerprint', seen['fingerprint'])
+    assert shown.returncode == 0
+    gate.wait_state(first, 'completed', account=account)
+    second = asked(f'b{number}', 2, 'the\u202eirs'.encode(), 'more', query='?live=1')
+    seen = somebody.see(second)
+    assert seen['changed'] == []
+    assert {c['path']: (c['from'], c['to']) for c in seen['sent_changed']} == {
+        '/target': (f'/v1/pay/a{number}', f'/v1/pay/b{number}?live=1'),
+        '/headers/X-Account-Of': ('ours', 'the\\u{202E}irs, more')}
+    status, page = on_terminal(gate, 'approve', second, say='yes\n')
+    assert status == 0 and 'X-Account-Of' in page and ': nothing' not in page and '?live=1' in page
+    gate.wait_state(second, 'completed', account=account)
+    assert upstream.last(f'/v1/pay/b{number}').all('X-Account-Of') == ['the\u202eirs'.encode().decode('latin-1'), 'more']
+    same = somebody.see(asked(f'b{number}', 3, 'the\u202eirs, more'.encode(), query='?live=1'))
+    assert same['changed'] == same['sent_changed'] == []
 
 
 @pytest.mark.parametrize('depth', [100, 125, 126, 127])
@@ -120,6 +165,34 @@ def test_another_address_while_it_waits(start_gate, upstream, path, token, accou
         assert other.effects(path) == 1
     finally:
         other.stop()
+
+
+@pytest.mark.parametrize('has_agreed', [False, True])
+@pytest.mark.parametrize('before, after', [('pay_test', 'pay_live'), (None, 'pay_live'), ('pay_test', None)])
+def test_another_credential_is_another_question(start_gate, token, account, path, before, after, has_agreed):
+    # Shows that what was agreed to in one name is sent in no other: one address may have a practice side and a real one.
+    service = Upstream(listening=False)
+    try:
+        def shown(name):
+            return settings({'url': service.url, **({'credential': name} if name else {})})
+        gate = start_gate(service, shown(before))
+        for name in ('pay_test', 'pay_live'):
+            assert gate.operator(f'/api/secrets/{name}', 'PUT', {'value': name}).status in (200, 201, 204)
+        somebody, id = Person(gate), ask(gate, path, token, account)
+        if has_agreed:
+            assert somebody.approve(id).status == 200
+        reload(gate, shown(after))
+        if has_agreed:
+            gate.wait_state(id, 'awaiting_approval', account=account)
+        else:
+            assert_problem(somebody.approve(id), 409, 'approval-other', operation=False)
+        assert somebody.see(id)['given'] == 0
+        service.listen()
+        assert somebody.approve(id).status == 200
+        gate.wait_state(id, 'completed', account=account)
+        assert service.effects(path) == 1
+    finally:
+        service.stop()
 
 
 def test_asked_anew_behind_ones_back(start_gate, upstream, path, token, account):

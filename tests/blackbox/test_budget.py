@@ -313,7 +313,7 @@ def test_people_see_the_budgets_of_their_account(start_gate, upstream, account, 
     assert [each['opener']['account'] for each in listed(gate, ids)] == ['globex', 'acme']
     for name, key in people.items():
         seen = gate.admin('/api/budgets', headers=[('Authorization', 'Bearer ' + key)]).json()
-        assert [each['opener']['account'] for each in seen['budgets']] == [name] and seen['more'] is False
+        assert [each['opener']['account'] for each in seen['budgets']] == [name] and seen['next'] is None
 
 
 def test_it_outlives_a_crash(start_gate, upstream, account, token, number):

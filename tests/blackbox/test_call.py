@@ -1,6 +1,7 @@
 """`counterfoil call`: one action, one effect, however often it is run."""
 import http.server
 import os
+import pathlib
 import socket
 import sqlite3
 import ssl
@@ -437,6 +438,36 @@ def test_list_show_forget(caller, upstream, gate, url, path):
     assert caller.command('forget', done['token']).status == 0
     assert caller.entries() == []
     assert caller.command('show', done['token']).status == 1
+
+
+def test_prune_forgets_what_ended_long_ago(caller, upstream, gate, url, path):
+    """Only what has ended, and with it the file of a large answer; what may still happen stays, and so does what is young."""
+    upstream.plan(path, drop(), answer(200, body=b'x' * (2 << 20)))
+    caller.call(url, BODY, wait=0, step='lost')
+    large, young = caller.call(url, BODY, step='large'), caller.call(url, BODY, step='young')
+    kept = caller.journal.parent / 'answers' / 'of another'
+    kept.write_text('stays')
+    with sqlite3.connect(caller.journal) as db:
+        db.execute("UPDATE entry SET changed_ms = changed_ms - 31 * 86400000 WHERE step <> 'young'")
+    file = pathlib.Path(large['file'])
+    assert file.stat().st_size == 2 << 20
+    told = caller.command('prune', '--older', '30d', '--dry-run', '--json')
+    assert (told.status, told['pruned'], told['open'], told['dry_run']) == (0, 1, 1, True) and file.exists()
+    told = caller.command('prune', '--older', '30d')
+    assert (told.status, told.stdout) == (0, '1 forgotten, 1 older without a known end stays\n')
+    assert [entry['step'] for entry in caller.entries()] == ['young', 'lost'] and not file.exists() and kept.exists()
+    assert caller.command('prune', '--older', '30d', '--json')['pruned'] == 0
+    assert caller.call(url, BODY, step='young')['source'] == 'journal'
+    assert caller.call(url, BODY, step='large')['outcome'] == 'replayed'   # by its gate
+    assert upstream.effects(path) == 3
+
+
+@pytest.mark.parametrize('age', [None, '30', '0s', 'forever', '-1d', '4000d', ''])
+def test_prune_takes_an_age(caller, url, age):
+    """Without a sensible age nothing is forgotten."""
+    caller.command('token', 'POST', url, '--task', 't', '--step', 's')
+    assert caller.command('prune', *([] if age is None else ['--older', age])).status == 2
+    assert len(caller.entries()) == 1
 
 
 # -- credentials and the way there ---------------------------------------------------------

@@ -1,9 +1,13 @@
 """`drill --config`: what a configuration claims is tried, what it lacks is said, nothing of ours is touched."""
 import json
 import os
+import pathlib
+import signal
 import stat
+import subprocess
 import sys
 import textwrap
+import time
 
 import pytest
 
@@ -137,6 +141,33 @@ def test_nothing_of_the_users_is_touched(tmp_path):
     finally:
         upstream.stop()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ['counterfoil.yaml']
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize('moment', ['.', 'data/counterfoil.db', 'data/admin-token'])
+def test_an_interrupt_leaves_nothing_behind(tmp_path, number, moment):
+    # Shows that Ctrl-C at any moment ends the gate on stage, and takes its folder along.
+    folder = tmp_path / 'temporary'
+    folder.mkdir()
+    process = subprocess.Popen([str(BINARY), 'drill', '--config', str(ROOT / 'examples' / 'payments.yaml')], cwd=tmp_path,
+                               env={**os.environ, 'TMPDIR': str(folder)}, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while not list(folder.glob(f'counterfoil-rehearsal-*/{moment}')):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(number)
+    assert process.wait(20) == 128 + number
+    assert list(folder.iterdir()) == []
+    gates = [each for each in pathlib.Path('/proc').glob('[0-9]*/cmdline') if str(folder).encode() in content(each)]
+    assert gates == []
+
+
+def content(file):
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b''
 
 
 def test_a_wrong_configuration(tmp_path):

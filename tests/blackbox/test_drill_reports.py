@@ -128,6 +128,10 @@ class Page(html.parser.HTMLParser):
         if tag not in self.VOID:
             self.open.append(tag)
 
+    def handle_startendtag(self, tag, attrs):
+        assert tag in self.VOID, tag        # in a drawing nothing else closes itself
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag):
         assert self.open and self.open.pop() == tag, tag
 
@@ -142,6 +146,26 @@ def test_html(reports):
     assert page.links == [] and not {'script', 'link', 'img', 'iframe'} & set(page.tags)
     assert page.tags.count('details') == len(CASES)
     assert 'alert(1)' in ''.join(page.text)
+
+
+def test_html_draws_what_json_says(reports):
+    # Shows that each event is drawn with its own ends, in words as well: an arrow, a lost one, or a dot.
+    events = [event for case in json.loads(reports['json'])['scenarios'][0]['cases'] for event in case['events']]
+    drawings = re.findall('<svg viewBox="0 0 160 16" role="img"( class="lost")? aria-label="([^"]*)">(.*?)</svg>',
+                          reports['html'].decode())
+    assert len(events) == len(drawings) > 8
+    middles = {'client': 20, 'wire': 60, 'server': 100, 'count': 140}
+    for event, (lost, words, drawing) in zip(events, drawings):
+        start, end = middles[event['from']], middles[event['to']]
+        if start == end:
+            assert (words, drawing) == (event['from'], f'<circle class="full" cx="{start}" cy="8" r="5"/>')
+            continue
+        assert words == f"{event['from']} to {event['to']}" + (', lost' if event['lost'] else '')
+        assert bool(lost) == event['lost'] == ('class="cross"' in drawing)
+        assert drawing.startswith(f'<path class="way" d="M{start} 8H')
+        tip = int(re.search(r'd="M\d+ 8H(\d+)"', drawing)[1])
+        assert (tip > start) == (end > start)
+    assert {event['to'] for event in events if event['text'].startswith('POST')} <= {'wire', 'server'}
 
 
 def test_table(reports):

@@ -123,6 +123,22 @@ def test_patterns(gate, upstream, number, token):
     assert gate.post('/payments', token + '-3', account=free, json={'title': token}).outcome == 'created'
 
 
+@pytest.mark.parametrize('method', ['GET', 'HEAD', 'OPTIONS'])
+def test_no_write_dressed_as_a_read(gate, upstream, number, method):
+    # Shows that a key of certain actions makes no other write by a request that only says it reads.
+    key = bearer(gate.key(f'acme-{number}', 'bot', actions=['tickets.*']))
+    mark = upstream.mark()
+    for name in ('X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'X_HTTP_Method_Override'):
+        response = gate.request(method, '/things/1', account=key, headers=[(name, 'delete')])
+        assert response.status == 403, response
+    for query in ('_method=DELETE', 'a=b&%5fmethod=put', '_METHOD=Delete', '_method=GET&_method=DELETE'):
+        assert gate.request(method, '/things/1?' + query, account=key).status in (400, 403)
+    assert upstream.seen(since=mark) == []
+    assert gate.request(method, '/things/1?_method=GET', account=key, headers=[('X-HTTP-Method', 'HEAD')]).status == 200
+    free = bearer(gate.key(f'acme-{number}', 'bot'))
+    assert gate.request(method, '/things/1?_method=DELETE', account=free).status == 200
+
+
 def test_a_person_makes_no_writes(gate, upstream, path, token, number):
     # Shows that the roles of people are for the admin listener.
     mark = upstream.mark()

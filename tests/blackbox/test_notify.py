@@ -105,6 +105,19 @@ def test_every_end_is_told(told_gate, listener, number, token, account):
     assert len({s.get('webhook-id') for s in seen}) == 8
 
 
+@pytest.mark.parametrize('takes_back', ['caller', 'operator'])
+def test_taken_back_while_nothing_else_happens(told_gate, listener, number, token, account, takes_back):
+    # Shows that a question that is taken back is told of at once, not when something else comes about.
+    first = pay(told_gate, f'/v1/pay/{number}', token, account).operation
+    told_gate.wait_log('"notified"')
+    if takes_back == 'caller':
+        done = told_gate.request('POST', f'/.counterfoil/operations/{first}/cancel', account=account)
+    else:
+        done = told_gate.operator(f'/api/operations/{first}/cancel', 'POST', json={'why': 'not needed'})
+    assert done.status == 200, done
+    assert heard(listener, 2)[1].json()['type'] == 'approval.withdrawn'
+
+
 @pytest.mark.parametrize('fault', [answer(500), answer(302, headers=[('Location', '/elsewhere')]), drop()])
 def test_told_until_it_is_taken(told_gate, listener, number, token, account, fault):
     # Shows that what was not taken is told again, the same under the same id; no redirect is followed.

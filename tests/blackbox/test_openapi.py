@@ -1,6 +1,8 @@
 """The description of the admin API at /api/openapi.json, held against what is served."""
 import re
 
+from harness.client import assert_problem
+
 REFERENCE = re.compile(r'^#/components/(\w+)/(\w+)$')
 
 
@@ -62,3 +64,31 @@ def test_answers_have_the_members_that_are_promised(gate, path, token):
     assert set(schemas['Operation']['properties']) - {'attempts'} <= set(listed)
     problem = gate.operator('/api/nothing').json()
     assert set(schemas['Problem']['required']) <= set(problem)
+
+
+def orders(gate):
+    """Each (method, path, schema of its body) that the description has."""
+    for path, methods in described(gate)['paths'].items():
+        for method, said in methods.items():
+            for content in said.get('requestBody', {}).get('content', {}).values():
+                yield method.upper(), path, content['schema']
+
+
+def test_nothing_of_a_body_is_passed_over(gate, path, token):
+    # Shows that a member which is not known, or is no text where one is wanted, is refused: it might have
+    # been meant to limit what is done.
+    made = gate.post(path, token)
+    for method, target, schema in orders(gate):
+        target = target.replace('{operation}', made.operation).replace('{key}', 'key_1').replace('{name}', 'pay')
+        assert schema['additionalProperties'] is False and schema['properties'], target
+        texts = [n for n, kind in schema['properties'].items() if kind.get('type') == 'string']
+        assert texts, target
+        for body in [{'unheard_of': 1}, *({n: v} for n in texts for v in (None, 7, ['a'], {'a': 'b'}))]:
+            response = gate.operator(target, method, json=body)
+            assert_problem(response, 400, 'body-malformed', operation=False)
+            assert response.json()['detail'].startswith(f'"{[*body][0]}" is '), (target, response.json())
+    before = len(gate.operator('/api/keys').json()['keys'])
+    for more in ({'expires': '1h'}, {'action': ['tickets.*']}, {'expires_in': None}):
+        wish = {'account': 'acme', 'agent': 'bot', **more}
+        assert_problem(gate.operator('/api/keys', 'POST', json=wish), 400, 'body-malformed', operation=False)
+    assert len(gate.operator('/api/keys').json()['keys']) == before

@@ -223,6 +223,16 @@ def test_resolve_reads_no_word_into_a_flag(gate, upstream, path, token, unknown,
     assert upstream.effects(path) == 1
 
 
+def test_resolve_says_nothing_of_a_retry(gate, upstream, path, token, unknown):
+    # Shows that "did not happen" alone ends it: its caller sends again only where somebody has said so.
+    with Connection(gate.admin_port) as connection:
+        head, body = statement(gate, unknown, {'happened': False, 'why': 'looked'})
+        connection.send(head + body)
+        assert connection.read_response('POST').json()['state'] == 'failed'
+    gate.post(path, token)
+    assert upstream.effects(path) == 1
+
+
 def test_resolve_while_the_gate_ends(start_gate, upstream, path, token):
     # Shows that a statement whose end is still coming in when the gate stops is taken and answered.
     gate = start_gate(upstream)

@@ -51,6 +51,35 @@ def test_statuses_that_say_nothing(gate, upstream, path, token, status):
     assert_unknown(gate, upstream, path, token, gate.post(path, token))
 
 
+@pytest.mark.parametrize('status', [509, 512, *range(520, 531), 599])
+def test_statuses_that_no_standard_has(gate, upstream, path, token, status):
+    # Shows that what only proxies say, having lost sight of the service, is no proof that it did not act.
+    upstream.plan(path, answer(status, body=b'error code: 524'))
+    assert_unknown(gate, upstream, path, token, gate.post(path, token))
+
+
+@pytest.mark.parametrize('status', [501, 505, 506, 507, 508, 510, 511])
+def test_statuses_that_say_it_was_not_carried_out(gate, upstream, path, token, status):
+    # Shows that the other registered ones of 5xx are final, as their standards have them.
+    upstream.plan(path, answer(status, works=False))
+    first, again = gate.post(path, token), gate.post(path, token)
+    assert (first.status, first.state, again.outcome, again.status) == (status, 'failed', 'replayed', status)
+    assert len(upstream.seen(path)) == 1 and upstream.effects(path) == 0
+
+
+def test_statuses_of_a_proxy_may_be_declared(start_gate, upstream, path, token):
+    # Shows that one that no standard has goes by what is declared of it, else by what is declared of 500.
+    gate = start_gate(upstream, config(upstream, statuses={'not_sent': [521], 'unknown': [502, 524]}))
+    for status, outcome, state in ((521, 'not_sent', 'queued'), (524, 'unknown', 'unknown'), (520, 'created', 'failed')):
+        here = f'{path}-{status}'
+        upstream.plan(here, answer(status, works=status == 524))
+        first = gate.post(here, f'{token}-{status}')
+        assert (first.outcome, first.state) == (outcome, state)
+        again = gate.post(here, f'{token}-{status}')
+        assert again.outcome == ('created' if status == 521 else 'unknown' if status == 524 else 'replayed')
+        assert upstream.effects(here) == (0 if status == 520 else 1)
+
+
 def test_a_reset_before_the_body_was_read(gate, upstream, path, token):
     # Shows that bytes that left make it unknown, even when the service never read them all.
     upstream.plan(path, reset_at_head())

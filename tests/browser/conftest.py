@@ -28,6 +28,7 @@ ACTIONS = {
         'approval': {'when': 'always', 'expires': '2s', 'reversible': True, 'consequence': 'Everybody sees the change at once.'}},
     'payments.create': {'route': 'POST /v1/payments', 'fields': money(),
                         'opens_budget': {'id': 'response/id', 'amount': 'amount'}, 'response': {'reference': '/id'}},
+    'deploy': {'route': 'POST /v1/deployments', 'fields': {'service': needed()}, 'lock': {'on': ['service']}},
     'tickets.create': {'route': 'POST /v1/tickets', 'fields': {'title': needed()}},
 }
 

@@ -1,9 +1,12 @@
 """The console in a browser: what a person sees, does and is refused. Effects are counted at the service."""
+import concurrent.futures
+import json
+
 import pytest
 
 from harness.people import new_key
 from harness.rules import eventually, said
-from harness.upstream import drop
+from harness.upstream import behaviour, drop
 
 AGENT = 'Bearer the-agent-of-these-tests'
 REFUND = {'amount': '31.50', 'currency': 'EUR', 'payment_id': 'pay_1'}
@@ -151,6 +154,25 @@ def test_resolve_an_unknown_one(page, gate, upstream):
     assert found['state'] == 'completed' and found['reference'] == 'T-17'
 
 
+@pytest.mark.parametrize('may_retry', [False, True])
+def test_resolve_one_that_did_not_happen(page, gate, upstream, may_retry):
+    # Shows that its caller sends it again only where the person has said so.
+    token = f'unknown-not-{may_retry}'
+    id = lose(gate, upstream, token)
+    before = upstream.effects('/v1/tickets')
+    page.use_link()
+    page.open('unknown')
+    page.press('It did not happen…', id)
+    page.write('textarea', 'No such ticket.')
+    if may_retry:
+        page.all(f'[data-operation="{id}"] input[type=checkbox]')[0].click()
+    page.press('It did not happen', id)
+    page.wait_text('Recorded')
+    assert gate.operation(id, AGENT)['state'] == ('queued' if may_retry else 'failed')
+    gate.post('/v1/tickets', token, account=AGENT, json={'title': 'Printer on fire'})
+    assert upstream.effects('/v1/tickets') - before == may_retry
+
+
 def test_operations_are_found(page, gate, upstream):
     # Shows the search, and one operation with its time line and its sentence.
     id = gate.post('/v1/tickets', 'find-1', account=AGENT, json={'title': 'a'}).operation
@@ -214,6 +236,38 @@ def test_budgets(page, gate, upstream):
     page.shot('budgets')
     link = page.wait(lambda: page.all(f'[aria-label="Budgets"] a[title="{id}"]')[0].get_attribute('href'), 'the link')
     assert link.endswith('#/operations/' + id)
+
+
+def rows(page, name):
+    return len(page.all(f'[aria-label="{name}"] tbody tr'))
+
+
+def test_more_budgets_and_locks(page, gate, upstream):
+    # Shows that what does not fit a page is shown on demand, stays when something new comes up, and that
+    # nothing more is offered then.
+    def paid(exchange):
+        number = json.loads(exchange.request.body)['amount']
+        exchange.answer(200, [('Content-Type', 'application/json')], b'{"id": "pay_%d"}' % number)
+    upstream.always('/v1/payments', behaviour(paid))
+    upstream.always('/v1/deployments', drop())
+
+    def write(n):
+        gate.post('/v1/payments', f'pay-{n}', account=AGENT, json={'amount': 1000 + n, 'currency': 'EUR'})
+        gate.post('/v1/deployments', f'deploy-{n}', account=AGENT, json={'service': f's-{n}'})
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(450)))
+    page.use_link()
+    page.open('locks')
+    for name in ('Budgets', 'Locks'):
+        button = f'More {name.lower()}'
+        for shown in (200, 400):
+            page.wait(lambda: rows(page, name) == shown, f'{shown} {name}')
+            page.press(button)
+        page.wait(lambda: rows(page, name) == 450, f'all {name}')
+        page.wait(lambda: button not in page.buttons(), 'the end of the list')
+    gate.post('/v1/payments', 'one-more', account=AGENT, json={'amount': 9, 'currency': 'EUR'})
+    page.wait(lambda: rows(page, 'Budgets') == 451, 'the new one')
+    assert rows(page, 'Locks') == 450
 
 
 @pytest.mark.parametrize('where', ['approvals', 'overview', 'operations', 'unknown', 'locks', 'audit'])

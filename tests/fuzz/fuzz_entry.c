@@ -1,8 +1,10 @@
 /*
- * Fuzzing the entries of the audit log: behind "b" a bundle of them, else the bytes of one.
+ * Fuzzing the entries of the audit log: behind "b" a bundle of them, behind "r" a row, else the
+ * bytes of one.
  *
  * What is read is written again byte for byte where it is plain; no input is opened by a key that
- * none knows. A bundle comes apart into pieces that give it back.
+ * none knows. A bundle comes apart into pieces that give it back; a row into pieces that follow one
+ * another, down to its last byte, and of which all but the last are as long as they say.
  */
 #include "audit/entry.h"
 #include "audit/tiles.h"
@@ -48,12 +50,30 @@ static void check_bundle(struct str bytes)
 	buf_fini(&out);
 }
 
+static void check_row(struct str bytes)
+{
+	struct str rest = bytes, piece;
+	const char *at = bytes.at, *why;
+	struct entry entry;
+
+	while (entry_next(&rest, &piece)) {
+		require(piece.len > 0 && piece.at == at);
+		at += piece.len;
+		require(rest.len == 0 || piece.len >= ENTRY_HEAD_SIZE);
+		if (entry_read(piece, &entry, &why) == 0)
+			require(entry.payload.len == piece.len - ENTRY_HEAD_SIZE);
+	}
+	require(at == bytes.at + bytes.len);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct str text = str_of((const char *)bytes, size);
 
 	if (size > 0 && bytes[0] == 'b')
 		check_bundle(str_from_index(text, 1));
+	else if (size > 0 && bytes[0] == 'r')
+		check_row(str_from_index(text, 1));
 	else
 		check_entry(text);
 	return 0;

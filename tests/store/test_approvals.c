@@ -225,6 +225,68 @@ static void nobody_answers(void **state)
 	assert_int_equal(ruled_found(world, &second)->approval.stand, APPROVAL_LAPSED);
 }
 
+/* The one that waits longest, not the one that is open longest. */
+static void oldest_is_the_one_that_waits_longest(void **state)
+{
+	struct world *world = world_of(state);
+	int64_t first_ms = world->now_ms;
+	struct store_operation first, second;
+	struct store_command *again;
+
+	assert_int_equal(lapsed(world)->oldest_ms, 0);
+	first = asked(world, "t1", 1);
+	world->now_ms += 10;
+	second = asked(world, "t2", 1);
+	assert_int_equal(lapsed(world)->oldest_ms, first_ms);
+	world->now_ms += 10;
+	again = world_command(world, STORE_ASK_AGAIN);
+	again->operation.id = first.id;
+	again->approval =
+		(struct store_approval){.needed = 1, .for_ms = RULED_OPEN_MS, .shown = STR("{}")};
+	assert_int_equal(world_do(world, again), 0);
+	assert_int_equal(lapsed(world)->oldest_ms, first_ms + 10);
+	assert_int_equal(answered(world, STORE_DENY, &second, "alice"), 0);
+	assert_int_equal(lapsed(world)->oldest_ms, first_ms + 20);
+	ruled_moved(world, &first, EVENT_CANCELLED);
+	assert_int_equal(lapsed(world)->oldest_ms, 0);
+}
+
+static void expect_ends(struct world *world, uint64_t given, uint64_t denied, uint64_t lapsed_count,
+			uint64_t withdrawn)
+{
+	struct store_stats stats;
+
+	store_stats_read(world->store, &stats);
+	assert_int_equal(stats.questions[APPROVAL_GIVEN], given);
+	assert_int_equal(stats.questions[APPROVAL_DENIED], denied);
+	assert_int_equal(stats.questions[APPROVAL_LAPSED], lapsed_count);
+	assert_int_equal(stats.questions[APPROVAL_WITHDRAWN], withdrawn);
+}
+
+/* What ends nothing is not counted: the first of two, a second no, what comes too late. */
+static void each_end_is_counted_once(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation two = asked(world, "t1", 2), no = asked(world, "t2", 1),
+			       late = asked(world, "t3", 1), later = asked(world, "t4", 1), back;
+
+	assert_int_equal(answered(world, STORE_APPROVE, &two, "alice"), 0);
+	expect_ends(world, 0, 0, 0, 0);
+	assert_int_equal(answered(world, STORE_APPROVE, &two, "bob"), 0);
+	assert_int_equal(answered(world, STORE_DENY, &no, "bob"), 0);
+	assert_int_equal(answered(world, STORE_DENY, &no, "bob"), STORE_LOST);
+	expect_ends(world, 1, 1, 0, 0);
+	world->now_ms += RULED_OPEN_MS;
+	assert_int_equal(answered(world, STORE_APPROVE, &late, "alice"), STORE_LAPSED);
+	expect_ends(world, 1, 1, 1, 0);
+	assert_int_equal(lapsed(world)->cancelled_count, 1);
+	assert_int_equal(answered(world, STORE_APPROVE, &later, "alice"), STORE_LOST);
+	back = asked(world, "t5", 1);
+	ruled_moved(world, &back, EVENT_CANCELLED);
+	ruled_moved(world, &two, EVENT_CANCELLED); /* it had been agreed to */
+	expect_ends(world, 1, 1, 2, 1);
+}
+
 static void set_clock_back(struct world *world, int64_t by_ms)
 {
 	world->now_ms -= by_ms;
@@ -253,6 +315,7 @@ static void withdrawn_before_it_is_answered(void **state)
 	struct store_command *move = ruled_moved(world, &operation, EVENT_CANCELLED);
 
 	assert_int_equal(move->approval.stand, APPROVAL_WITHDRAWN);
+	assert_true(move->makes_due); /* there is something to tell */
 	assert_int_equal(ruled_found(world, &operation)->approval.stand, APPROVAL_WITHDRAWN);
 	assert_int_equal(answered(world, STORE_APPROVE, &operation, "alice"), STORE_LOST);
 	world->now_ms += RULED_OPEN_MS;
@@ -620,6 +683,8 @@ int main(void)
 		WORLD_BOTH(nobody_answers),
 		WORLD_BOTH(clock_that_is_set_back_opens_nothing_longer),
 		WORLD_BOTH(withdrawn_before_it_is_answered),
+		WORLD_BOTH(oldest_is_the_one_that_waits_longest),
+		WORLD_BOTH(each_end_is_counted_once),
 		WORLD_BOTH(no_other_move_lets_it_through),
 		WORLD_BOTH(no_gives_back_what_it_had),
 		WORLD_BOTH(lock_is_for_who_is_agreed_to),

@@ -105,6 +105,51 @@ static void an_account_has_its_own(void **state)
 	assert_int_equal(budgets(world, 10, "initech")->budget_count, 0);
 }
 
+/* Of `account`, each budget once, the newest first. */
+static void expect_pages(struct world *world, size_t limit, const char *account,
+			 const struct store_operation *openers, size_t count, size_t step)
+{
+	struct operation_id before = {0};
+	size_t left = count;
+	bool has_more = true;
+
+	for (int pages = 0; has_more && pages < 20; pages++) {
+		struct store_command *page = world_command(world, STORE_BUDGETS);
+
+		page->limit = limit;
+		page->filter_account = str_from(account);
+		page->before = before;
+		assert_int_equal(world_do(world, page), 0);
+		for (size_t i = 0; i < page->budget_count; i++) {
+			assert_in_range(left, 1, count);
+			left -= step;
+			assert_same_id(&page->budgets[i].opener, &openers[left].id);
+		}
+		has_more = page->has_more;
+		before = page->next_before;
+	}
+	assert_false(has_more);
+	assert_int_equal(left, 0);
+}
+
+static void pages_of_budgets_follow_one_another(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation openers[10];
+	char token[8];
+
+	expect_pages(world, 1, "", openers, 0, 1);
+	for (int i = 0; i < 10; i++) {
+		snprintf(token, sizeof(token), "p%d", i);
+		openers[i] = open_for(world, i % 2 ? "globex" : "acme", token, (char)('a' + i),
+				      RULED_FOR_MS);
+	}
+	for (size_t limit = 1; limit <= 11; limit++) {
+		expect_pages(world, limit, "", openers, 10, 1);
+		expect_pages(world, limit, "acme", openers, 10, 2);
+	}
+}
+
 static void its_time_is_over(void **state)
 {
 	struct world *world = world_of(state);
@@ -179,6 +224,7 @@ int main(void)
 		WORLD_BOTH(the_first_success_is_its_opener),
 		WORLD_BOTH(newest_come_first),
 		WORLD_BOTH(an_account_has_its_own),
+		WORLD_BOTH(pages_of_budgets_follow_one_another),
 		WORLD_BOTH(its_time_is_over),
 		WORLD_BOTH(a_forgotten_opener_is_nobody),
 		WORLD_ROW(an_earlier_version_did_not_note_the_opener, world_on_disk),

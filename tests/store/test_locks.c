@@ -546,6 +546,73 @@ static void locks_are_listed(void **state)
 	assert_int_equal(locks(world, 10, "globex")->lock_count, 0);
 }
 
+/* Every lock once, in the order of the parts, whatever the size of the pages. */
+static void expect_pages(struct world *world, size_t limit, const char *account, size_t expected)
+{
+	struct operation_id before = {0}, seen[16];
+	enum store_lock_part part = LOCKS_RUNNING, shown = LOCKS_RUNNING;
+	size_t count = 0;
+	bool has_more = true;
+
+	for (int pages = 0; has_more && pages < 20; pages++) {
+		struct store_command *page = world_command(world, STORE_LOCKS);
+
+		page->limit = limit;
+		page->filter_account = str_from(account);
+		page->before = before;
+		page->lock_part = part;
+		assert_int_equal(world_do(world, page), 0);
+		assert_true(page->lock_count == limit || !page->has_more);
+		for (size_t i = 0; i < page->lock_count; i++) {
+			const struct store_lock *lock = &page->locks[i];
+			enum store_lock_part its = !lock->is_held ? LOCKS_AWAITED
+						   : lock->holder_state == STATE_RUNNING
+							   ? LOCKS_RUNNING
+							   : LOCKS_UNKNOWN;
+
+			assert_true(its >= shown);
+			shown = its;
+			assert_in_range(count, 0, 15);
+			seen[count] = lock->is_held ? lock->holder : lock->waiters[0];
+			for (size_t k = 0; k < count; k++)
+				assert_memory_not_equal(&seen[k], &seen[count], sizeof(seen[k]));
+			count++;
+		}
+		has_more = page->has_more;
+		before = page->next_before;
+		part = page->lock_part;
+	}
+	assert_false(has_more);
+	assert_int_equal(count, expected);
+}
+
+static void pages_of_locks_follow_one_another(void **state)
+{
+	struct world *world = world_of(state);
+	struct store_operation holder;
+	char token[8];
+
+	expect_pages(world, 1, "", 0);
+	for (int i = 0; i < 12; i++) {
+		const char *account = i % 3 ? "acme" : "globex";
+		struct store_command *claim;
+
+		snprintf(token, sizeof(token), "t%d", i);
+		claim = ruled_lock(world_claim(world, account, token, 'a'), (char)('a' + i));
+		if (i % 4 == 3)
+			claim = ruled_outbox(claim);
+		holder = ruled_done(world, claim);
+		if (i % 4 == 1)
+			ruled_settled(world, &holder, EVENT_LOST_SIGHT);
+	}
+	for (size_t limit = 1; limit <= 13; limit++) {
+		expect_pages(world, limit, "", 12);
+		expect_pages(world, limit, "acme", 8);
+		expect_pages(world, limit, "globex", 4);
+		expect_pages(world, limit, "initech", 0);
+	}
+}
+
 static void waiters_listed_are_bounded(void **state)
 {
 	struct world *world = world_of(state);
@@ -615,6 +682,7 @@ int main(void)
 		WORLD_BOTH(success_counts_without_the_lock),
 		WORLD_BOTH(only_a_holder_loses_its_lock),
 		WORLD_BOTH(locks_are_listed),
+		WORLD_BOTH(pages_of_locks_follow_one_another),
 		WORLD_BOTH(waiters_listed_are_bounded),
 		WORLD_ROW(lock_survives_a_restart, world_on_disk),
 	};

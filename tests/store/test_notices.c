@@ -90,6 +90,7 @@ static void a_question_is_told_until_it_has_been(void **state)
 	noticed(world, &notice, world->now_ms + 500);
 	command = notices(world);
 	assert_int_equal(command->notice_count, 0);
+	assert_int_equal(command->notices_waiting, 1);
 	assert_int_equal(command->due_ms, world->now_ms + 500);
 	world->now_ms += 500;
 	command = notices(world);
@@ -99,6 +100,7 @@ static void a_question_is_told_until_it_has_been(void **state)
 	noticed(world, &notice, 0);
 	command = notices(world);
 	assert_int_equal(command->notice_count, 0);
+	assert_int_equal(command->notices_waiting, 0);
 	assert_int_equal(command->due_ms, 0);
 }
 

@@ -21,11 +21,12 @@ import {ANSWERED, NOT_LEFT} from './wire.js';
 const PROBLEM = 'urn:counterfoil:problem:';
 const OPEN = ['running', 'queued', 'awaiting_approval'];
 const ELSEWHERE = [307, 308];                       // the same request, to another place: not taken here
-const LOST = [408];                                 // the service may have acted; so at 5xx but for:
-const NEVER = [501, 505];                           // it cannot do that at all
-const NOT_TAKEN = [429, 503];                       // it has not
+const LOST = [408, 500, 502, 504];                  // the service may have acted; so at 5xx of no standard
+const NOT_DONE = [501, 505, 506, 507, 508, 510, 511]; // the others of 5xx: it was not carried out
+const NOT_TAKEN = [429, 503];                       // it has not begun
 /* Of a second sending: they say nothing of the first. */
-const OF_THE_MOMENT = [...ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451];
+const OF_THE_MOMENT = [...ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451, 506, 507,
+	508, 510, 511];
 const AWAY = 'the service wants it sent elsewhere (Location): here nothing was done';
 const NOT_PROTECTED = ['upstream-failed', 'upstream-timeout'];
 const AFTER_MAX_S = 86400;
@@ -67,7 +68,7 @@ function ofOperationHeaders(reply, problem) {
 	case 'reused':
 		if (!hasEnded)
 			return unknown('query');
-		return (state ? state === 'completed' : reply.status < 400) ?
+		return (state ? state === 'completed' : reply.status < 400 && !ELSEWHERE.includes(reply.status)) ?
 			known('done', outcome, 'stop') : known('failed', 'failed', 'new_key');
 	case 'running':
 	case 'queued':
@@ -112,7 +113,7 @@ function ofService(reply, stand) {
 		return {...lost, state: 'open', outcome: 'running', next: 'send', advice: 'wait'};
 	if (NOT_TAKEN.includes(status))
 		return {...notSent(stand, 'answered', null), after, isPastGate: true};
-	if (LOST.includes(status) || status < 200 || (status >= 500 && !NEVER.includes(status)))
+	if (LOST.includes(status) || status < 200 || (status >= 500 && !NOT_DONE.includes(status)))
 		return lost;
 	if (status < 400 && !ELSEWHERE.includes(status))
 		return finding('done', 'created', {answer: reply});

@@ -106,10 +106,14 @@ class Call {
 		this.finding = finding(isOpen ? 'open' : 'unknown', (isOpen && entry.outcome) || 'unknown',
 			{operation: entry.operation, isGate: Boolean(entry.is_gate), source: 'status',
 				advice: entry.advice ?? 'human', reason: entry.reason});
+		this.isLetGo = false;
 		try {
 			return await this.goOn(this.isFirst ? 'send' : 'ask');
 		} catch (error) {
 			throw error instanceof Refused ? new Unrecorded(error.message) : error;
+		} finally {
+			if (!this.isLetGo)
+				this.store.leave(this.entry.id);
 		}
 	}
 
@@ -230,6 +234,7 @@ class Call {
 					`and could not be kept: ${error.message}`);
 			throw error;
 		}
+		this.isLetGo = !isStillOurs;
 		this.finding = {...found, reason: columns.reason};
 	}
 

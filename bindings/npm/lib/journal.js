@@ -65,6 +65,12 @@ const SELECT = `SELECT id, task, step, method, url, token, state, owner, payload
 	is_gate, outcome, operation, status, headers, iif(body IS NULL, NULL, hex(body)) AS body, body_file,
 	advice, after_s, reason, attempts FROM entry`;
 
+/*
+ * Claims that this process could not settle, "device:file:entry". An owner's name stands for the process,
+ * which is still alive: without this its own next try would be kept out until it ends.
+ */
+const left = new Set();
+
 export function defaultPath(env = process.env) {
 	if (env.COUNTERFOIL_JOURNAL)
 		return env.COUNTERFOIL_JOURNAL;
@@ -82,6 +88,8 @@ export class Store {
 		makePrivate(this.path);
 		this.sqlite = this.trying(() => openSqlite(this.path));
 		this.checkFormat();
+		const {dev, ino} = statSync(this.path, {bigint: true});
+		this.file = `${dev}:${ino}`;
 	}
 
 	close() {
@@ -99,7 +107,7 @@ export class Store {
 			const before = this.current(step);
 			if (before && !isNew)
 				return {entry: before, retryOf: null};
-			if (before?.owner && isAlive(before.owner))
+			if (before && this.isBusy(before))
 				throw new Refused('somebody is at this step now: wait for its end before a new action');
 			const made = this.make(step, before, step.token ?? (isNew ? drawToken() : deriveToken(step)));
 			if (made)
@@ -120,7 +128,7 @@ export class Store {
 				return {verdict: 'changed', entry, differs: difference(entry.members, payload.members)};
 			if (entry.state === 'done' || entry.state === 'failed')
 				return {verdict: 'ended', entry};
-			if (entry.owner && isAlive(entry.owner))
+			if (this.isBusy(entry))
 				return {verdict: 'busy', entry};
 			if (entry.state === 'new' && !payload)
 				return {verdict: 'new', entry};
@@ -129,13 +137,36 @@ export class Store {
 			if (isFirst)
 				Object.assign(columns, {state: 'sending', payload: payload.digest, members: payload.members,
 					credential: mark, attempts: entry.attempts + 1});
-			const isDone = this.change(id, columns, isFirst ? 'sent' : 'taken_over', '',
-				'state = ? AND owner IS ? AND payload IS ? AND attempts = ?',
-				entry.state, entry.owner, entry.payload, entry.attempts);
-			if (isDone)
+			if (this.take(entry, columns, isFirst ? 'sent' : 'taken_over'))
 				return {verdict: 'ours', entry};
 		}
 		throw new Refused('the journal changes too fast: try again');
+	}
+
+	/** Nobody is at what was claimed here and could not be settled: this process may claim it again. */
+	leave(id) {
+		left.add(`${this.file}:${id}`);
+	}
+
+	/* Is somebody at it? Not where that is this process, which has left it behind. */
+	isBusy({id, owner}) {
+		const isLeft = left.has(`${this.file}:${id}`) && owner === ownerOfSelf();
+		return Boolean(owner && !isLeft && isAlive(owner));
+	}
+
+	/* Is it still as it was seen, and ours now? */
+	take(entry, columns, what) {
+		try {
+			const isDone = this.change(entry.id, columns, what, '',
+				'state = ? AND owner IS ? AND payload IS ? AND attempts = ?',
+				entry.state, entry.owner, entry.payload, entry.attempts);
+			if (isDone)
+				left.delete(`${this.file}:${entry.id}`);
+			return isDone;
+		} catch (error) {
+			this.leave(entry.id); // a commit that fails may have reached the disk
+			throw error;
+		}
 	}
 
 	/** A claimed entry is about to be sent once more: committed before its first byte. */

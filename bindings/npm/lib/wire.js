@@ -1,6 +1,6 @@
 /*
  * One HTTP exchange on a connection of its own, and nothing else: never sent a second time, no
- * redirect followed, no proxy taken from the environment.
+ * redirect followed.
  *
  * What a caller has to know afterwards is one of three things: no byte of the request left; bytes
  * left and no whole answer came back; a whole answer. Nothing here is thrown.
@@ -12,19 +12,21 @@ import {isIP} from 'node:net';
 import tls from 'node:tls';
 
 import {originOf} from './identity.js';
+import {PORT, proxyFor} from './proxy.js';
 
 export const NOT_LEFT = 'not left', UNCLEAR = 'unclear', ANSWERED = 'answered';
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
  * Send one request; all of it takes `timeoutMs` at most. `headers`: [name, value] pairs; `body`: a
- * Buffer or null; `route`: {caFile, clientCert, clientKey, proxy}. A promise of {kind, why, status,
- * headers, body}.
+ * Buffer or null; `route`: {caFile, clientCert, clientKey, isInsecure, proxy, noProxy, connectMs}.
+ * A promise of {kind, why, status, headers, body}.
  */
 export async function exchange(method, url, headers, body, timeoutMs, route) {
 	const talk = {hasLeft: false, closers: []};
 	const timer = new Promise((_, reject) => {
 		talk.timer = setTimeout(() => reject(new Error('no whole answer in time')), timeoutMs);
+		talk.connectTimer = setTimeout(() => reject(new Error('no connection in time')), route.connectMs);
 	});
 	try {
 		return await Promise.race([converse(talk, method, url, headers, body, route), timer]);
@@ -33,6 +35,7 @@ export async function exchange(method, url, headers, body, timeoutMs, route) {
 			headers: [], body: Buffer.alloc(0)};
 	} finally {
 		clearTimeout(talk.timer);
+		clearTimeout(talk.connectTimer);
 		for (const close of talk.closers)
 			close();
 	}
@@ -40,7 +43,8 @@ export async function exchange(method, url, headers, body, timeoutMs, route) {
 
 async function converse(talk, method, text, headers, body, route) {
 	const url = new URL(text), isTls = url.protocol === 'https:';
-	const proxy = route.proxy ? readProxy(route.proxy) : null;
+	const through = proxyFor(text, route.proxy, route.noProxy, process.env);
+	const proxy = through ? readProxy(through) : null;
 	const target = text.slice(originOf(text).length); // as it is spelled: URL would tidy it up
 	const options = {method, agent: false, ...addressOf(url), path: target, setHost: false};
 	const lines = [['Host', url.host], ...headers];
@@ -49,7 +53,7 @@ async function converse(talk, method, text, headers, body, route) {
 	else if (isTls)
 		Object.assign(options, trust(url, route));
 	else if (proxy)
-		Object.assign(options, {...addressOf(proxy.url), path: text});
+		Object.assign(options, {...proxy.address, path: text});
 	if (proxy && !isTls)
 		lines.push(...proxy.headers);
 	if (body || method !== 'GET')
@@ -61,16 +65,18 @@ async function converse(talk, method, text, headers, body, route) {
 
 /* Put the request out and wait for the whole answer. */
 function answerTo(request, talk, isTls, body) {
+	const leave = () => {
+		talk.hasLeft = true;
+		clearTimeout(talk.connectTimer);
+	};
 	talk.closers.push(() => request.destroy());
 	return new Promise((resolve, reject) => {
 		request.on('error', reject);
 		request.on('socket', (socket) => {
 			// Bytes wait in Node until the connection stands: before that none has left.
 			if (!socket.connecting && !isTls)
-				talk.hasLeft = true;
-			socket.once(isTls ? 'secureConnect' : 'connect', () => {
-				talk.hasLeft = true;
-			});
+				leave();
+			socket.once(isTls ? 'secureConnect' : 'connect', leave);
 		});
 		request.on('response', (response) => {
 			const pieces = [];
@@ -98,7 +104,7 @@ function answerTo(request, talk, isTls, body) {
 /* A maker of the TLS connection through a proxy's CONNECT; it stands already. */
 function tunnelled(talk, url, proxy, route) {
 	const target = `${url.hostname}:${url.port || 443}`;
-	const request = http.request({method: 'CONNECT', agent: false, ...addressOf(proxy.url), path: target,
+	const request = http.request({method: 'CONNECT', agent: false, ...proxy.address, path: target,
 		setHost: false, headers: [['Host', target], ...proxy.headers].flat()});
 	talk.closers.push(() => request.destroy());
 	return new Promise((resolve, reject) => {
@@ -128,6 +134,7 @@ function trust(url, route) {
 	return {
 		servername: isIP(host) ? '' : host,
 		host,
+		rejectUnauthorized: !route.isInsecure,
 		ca: route.caFile && readFileSync(route.caFile),
 		cert: route.clientCert && readFileSync(route.clientCert),
 		key: route.clientCert && readFileSync(route.clientKey ?? route.clientCert),
@@ -140,7 +147,8 @@ function readProxy(text) {
 		throw new Error('a proxy is given as http://host:port');
 	const pair = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
 	const headers = url.username ? [['Proxy-Authorization', `Basic ${Buffer.from(pair).toString('base64')}`]] : [];
-	return {url, headers};
+	const [, port = PORT] = /:([0-9]+)\/?$/.exec(text) ?? []; // URL would drop an 80 that is written
+	return {address: {...addressOf(url), port}, headers};
 }
 
 function pairs(flat) {

@@ -59,7 +59,9 @@ class Journal:
         the body; a body without a Content-Type is JSON. Options: `wait` (seconds that an open or uncertain outcome is followed up; 30), `timeout`
         (seconds of one request; 60), `honours_key` (the API itself makes one effect of one Idempotency-Key),
         `same_account` (another credential than last time, of the same account), `output` (a file for the
-        answer's body), `ca_file`, `client_cert`, `client_key`, `proxy`.
+        answer's body), `connect_timeout` (seconds until a connection stands; 10), `ca_file`, `client_cert`,
+        `client_key`, `insecure` (True: the server's certificate is not checked), `proxy` ("": none), `no_proxy`;
+        the last two are the environment's where they are not given, as with curl.
         Refused is raised before anything is sent; all else is in the result.
         """
         lines, content = _content(headers or {}, body, json)
@@ -95,6 +97,10 @@ def resolve(method: str, url: str, **options: Any) -> Result:
 
 def _request(step: Any, headers: Any, body: Optional[bytes], options: Any) -> Request:
     route = Route(**{name: options.pop(name) for name in Route._fields if name in options})
+    if route.insecure is not True and route.insecure is not False:
+        raise TypeError('insecure is True or False')
+    if not route.connect_timeout > 0:
+        raise ValueError('connect_timeout is a number of seconds')
     unknown = set(options) - {'wait', 'timeout', 'honours_key', 'same_account', 'output'}
     if unknown:
         raise TypeError(f'no such option: {", ".join(sorted(unknown))}')

@@ -16,11 +16,12 @@ from .wire import ANSWERED, NOT_LEFT, Reply
 PROBLEM = 'urn:counterfoil:problem:'
 OPEN = ('running', 'queued', 'awaiting_approval')
 ELSEWHERE = (307, 308)                        # the same request, to another place: not taken here
-LOST = (408,)                                 # the service may have acted; so at 5xx but for:
-NEVER = (501, 505)                            # it cannot do that at all
-NOT_TAKEN = (429, 503)                        # it has not
+LOST = (408, 500, 502, 504)                   # the service may have acted; so at 5xx of no standard
+NOT_DONE = (501, 505, 506, 507, 508, 510, 511)  # the others of 5xx: it was not carried out
+NOT_TAKEN = (429, 503)                        # it has not begun
 # Of a second sending: they say nothing of the first.
-OF_THE_MOMENT = (*ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451)
+OF_THE_MOMENT = (*ELSEWHERE, 401, 403, 404, 407, 409, 410, 412, 421, 423, 424, 425, 426, 428, 451, 506, 507, 508,
+                 510, 511)
 AWAY = 'the service wants it sent elsewhere (Location): here nothing was done'
 NOT_PROTECTED = ('upstream-failed', 'upstream-timeout')
 AFTER_MAX_S = 86400
@@ -72,7 +73,7 @@ def _of_operation_headers(reply: Reply, problem: Dict[str, Any]) -> Finding:
                     after=after, reason=reason_of(problem))
     if outcome in ('created', 'replayed', 'reused'):
         state = reply.get('operation-state')
-        if state == 'completed' if state else reply.status < 400:
+        if state == 'completed' if state else reply.status < 400 and reply.status not in ELSEWHERE:
             return known._replace(state='done', advice=advice or 'stop')
         if not state or state in ('failed', 'cancelled'):
             return known._replace(state='failed', outcome='failed', advice=advice or 'new_key')
@@ -117,7 +118,7 @@ def _of_service(reply: Reply, stand: Stand) -> Finding:
         return lost._replace(state='open', outcome='running', next='send', advice='wait')
     if status in NOT_TAKEN:
         return _not_sent(stand, 'answered', None)._replace(after=after, is_past_gate=True)
-    if status in LOST or status < 200 or (status >= 500 and status not in NEVER):
+    if status in LOST or status < 200 or (status >= 500 and status not in NOT_DONE):
         return lost
     if status < 400 and status not in ELSEWHERE:
         return Finding('done', 'created', answer=reply)

@@ -123,6 +123,7 @@ class _Call:
                                (entry.outcome if entry.state == 'open' else None) or 'unknown',
                                operation=entry.operation, is_gate=bool(entry.is_gate), source='status',
                                advice=entry.advice or 'human', reason=entry.reason)
+        self.is_let_go = False
         try:
             return self._go_on('send' if self.is_first else 'ask')
         except Refused as error:
@@ -134,6 +135,9 @@ class _Call:
                 self._learn(Finding('unknown', 'unknown', 'lost', advice='human', reason='it was interrupted'))
             self._settle(is_still_ours=False)
             raise
+        finally:
+            if not self.is_let_go:
+                self.store.leave(self.entry.id)
 
     def _go_on(self, doing: str) -> Result:
         pause = PAUSE_FIRST_S
@@ -247,6 +251,7 @@ class _Call:
                 raise Unrecorded(f'the end is known ({found.outcome}, status {status}), and could not be kept: '
                                  f'{error}') from error
             raise
+        self.is_let_go = not is_still_ours
         self.finding = found._replace(reason=columns['reason'])
 
     def _kept(self, answer: Reply) -> Dict[str, Any]:

@@ -19,7 +19,7 @@ import stat
 import threading
 import time
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 from . import identity, owner
 from .identity import Refused, Step
@@ -98,6 +98,10 @@ class Entry(NamedTuple):
 
 COLUMNS = ', '.join(Entry._fields)
 
+# (device, file, entry) of claims that this process could not settle. An owner's name stands for the process,
+# which is still alive: without this its own next try would be kept out until it ends.
+_left: Set[Tuple[int, int, int]] = set()
+
 
 def default_path() -> Path:
     given = os.environ.get('COUNTERFOIL_JOURNAL')
@@ -124,6 +128,8 @@ class Store:
                                        check_same_thread=False)
             self._db.text_factory = lambda data: data.decode('utf-8', 'replace')
             self._check_format()
+            found = self.path.stat()
+            self._file = (found.st_dev, found.st_ino)
             for pragma in ('journal_mode = DELETE', 'synchronous = EXTRA', 'foreign_keys = ON',
                            'trusted_schema = OFF'):
                 self._db.execute(f'PRAGMA {pragma}')
@@ -142,7 +148,7 @@ class Store:
             before = self._current(step)
             if before and not is_new:
                 return before, None
-            if before and before.owner and owner.is_alive(before.owner):
+            if before and self._is_busy(before):
                 raise Refused('somebody is at this step now: wait for its end before a new action')
             if before:
                 self._db.execute('UPDATE entry SET is_current = 0 WHERE id = ?', (before.id,))
@@ -162,23 +168,43 @@ class Store:
         ('ours', entry as it was, '') – state "new": it is now "sending" and may be sent; else ask first;
         ('busy', …), ('ended', …); ('changed', …, the difference); ('new', …): nothing to find out.
         """
-        with self._transaction():
-            entry = self._entry(entry_id)
-            if payload and entry.payload and entry.payload != payload.digest:
-                return 'changed', entry, difference(entry.members, payload.members)
-            if entry.state in ('done', 'failed'):
-                return 'ended', entry, ''
-            if entry.owner and owner.is_alive(entry.owner):
-                return 'busy', entry, ''
-            if entry.state != 'new':
-                self._change(entry.id, 'taken_over', '', owner=owner.owner_of_self())
-                return 'ours', entry, ''
-            if not payload:
-                return 'new', entry, ''
-            self._change(entry.id, 'sent', '', owner=owner.owner_of_self(), state='sending',
-                         payload=payload.digest, members=payload.members, credential=mark,
-                         attempts=entry.attempts + 1)
+        is_taken = False
+        try:
+            with self._transaction():
+                entry = self._entry(entry_id)
+                if payload and entry.payload and entry.payload != payload.digest:
+                    return 'changed', entry, difference(entry.members, payload.members)
+                if entry.state in ('done', 'failed'):
+                    return 'ended', entry, ''
+                if self._is_busy(entry):
+                    return 'busy', entry, ''
+                if entry.state == 'new' and not payload:
+                    return 'new', entry, ''
+                is_taken = True
+                self._take(entry, payload, mark)
             return 'ours', entry, ''
+        except BaseException:
+            if is_taken:  # a commit that fails may have reached the disk
+                self.leave(entry_id)
+            raise
+
+    def leave(self, entry_id: int) -> None:
+        """Nobody is at what was claimed here and could not be settled: this process may claim it again."""
+        _left.add((*self._file, entry_id))
+
+    def _is_busy(self, entry: Entry) -> bool:
+        """Is somebody at it? Not where that is this process, which has left it behind."""
+        is_left = (*self._file, entry.id) in _left and entry.owner == owner.owner_of_self()
+        return bool(entry.owner and not is_left and owner.is_alive(entry.owner))
+
+    def _take(self, entry: Entry, payload: Optional[Payload], mark: Optional[str]) -> None:
+        _left.discard((*self._file, entry.id))
+        if entry.state != 'new' or not payload:
+            self._change(entry.id, 'taken_over', '', owner=owner.owner_of_self())
+            return
+        self._change(entry.id, 'sent', '', owner=owner.owner_of_self(), state='sending',
+                     payload=payload.digest, members=payload.members, credential=mark,
+                     attempts=entry.attempts + 1)
 
     def send_again(self, entry_id: int, mark: Optional[str], note: str) -> None:
         """A claimed entry is about to be sent once more: committed before its first byte."""

@@ -1,22 +1,39 @@
 """The Python binding as a program: one JSON object in, one out. Run by harness/speakers.py."""
 import json
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / 'bindings' / 'python'))
 
 import counterfoil                                                              # noqa: E402
-from counterfoil import identity, payload                                       # noqa: E402
+from counterfoil import identity, payload, proxy                                # noqa: E402
 
 
 def speak(verb, wish):
     if verb == 'pure':
         return [PURE[name](*values) for name, *values in wish['questions']]
+    if verb == 'twice':
+        return twice(wish, wish.pop('between'))
     with counterfoil.Journal(wish.pop('journal')) as journal:
         if verb == 'token':
             return journal.token(wish['task'], wish['step'], wish['method'], wish['url'], wish.get('new', False))
         call = journal.send if verb == 'send' else journal.resolve
         return call(wish.pop('method'), wish.pop('url'), **wish)
+
+
+def twice(wish, between):
+    """Send it, run the command `between`, and send it again in the same process, by a journal of its own."""
+    first = told(lambda: speak('send', dict(wish)))
+    subprocess.run(between, check=True)
+    return [first, told(lambda: speak('send', dict(wish)))]
+
+
+def told(work):
+    try:
+        return work()
+    except (counterfoil.Refused, counterfoil.Unrecorded) as error:
+        return {type(error).__name__.lower(): str(error)}
 
 
 def answered(function):
@@ -29,6 +46,7 @@ def answered(function):
 
 
 PURE = {
+    'proxy': proxy.proxy_for,
     'url': answered(identity.spell_url),
     'step': answered(lambda task, step, method, url: list(identity.read_step(task, step, method, url)[:4])),
     'key': answered(identity.read_token),
@@ -38,7 +56,4 @@ PURE = {
     'difference': payload.difference,
 }
 
-try:
-    print(json.dumps(speak(sys.argv[1], json.loads(sys.stdin.read()))))
-except (counterfoil.Refused, counterfoil.Unrecorded) as error:
-    print(json.dumps({type(error).__name__.lower(): str(error)}))
+print(json.dumps(told(lambda: speak(sys.argv[1], json.loads(sys.stdin.read())))))

@@ -55,8 +55,8 @@ class Program(Speaker):
     """`counterfoil call`."""
     OPTIONS = {'task': '--task', 'step': '--step', 'key': '--key', 'wait': '--wait', 'timeout': '--max-time',
                'output': '--output', 'ca_file': '--cacert', 'client_cert': '--cert', 'client_key': '--cert-key',
-               'proxy': '--proxy', 'journal': '--journal'}
-    FLAGS = {'new': '--new', 'honours_key': '--honours-key', 'same_account': '--same-account'}
+               'proxy': '--proxy', 'no_proxy': '--noproxy', 'connect_timeout': '--connect-timeout', 'journal': '--journal'}
+    FLAGS = {'new': '--new', 'honours_key': '--honours-key', 'same_account': '--same-account', 'insecure': '--insecure'}
 
     def words(self, verb, wish):
         words = ['call'] + ([] if verb == 'send' else [verb])

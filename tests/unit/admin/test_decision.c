@@ -166,7 +166,7 @@ static void a_move_is_told_in_the_history(void **state)
 	assert_history(desk, OUTCOME_REFUSED, "cancelled; not wanted");
 	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":true}");
 	assert_history(desk, OUTCOME_CREATED, "resolved: it happened; seen");
-	decide(desk, DECISION_RESOLVE, "{\"why\":\"gone\",\"happened\":false}");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"gone\",\"happened\":false,\"retry\":true}");
 	assert_history(desk, OUTCOME_NOT_SENT, "resolved: it did not happen; gone");
 	decide(desk, DECISION_RESOLVE, "{\"why\":\"gone\",\"happened\":false,\"retry\":false}");
 	assert_history(desk, OUTCOME_REFUSED,
@@ -193,8 +193,10 @@ static void what_happened_is_three_events(void **state)
 	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":true,\"reference\":\"p\"}");
 	assert_int_equal(desk->command.event, EVENT_FOUND_DONE);
 	assert_true(str_equal(desk->command.operation.reference, STR("p")));
-	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false}");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false,\"retry\":true}");
 	assert_int_equal(desk->command.event, EVENT_FOUND_NOT_DONE);
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false}");
+	assert_int_equal(desk->command.event, EVENT_FOUND_FAILED);
 	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false,\"retry\":false}");
 	assert_int_equal(desk->command.event, EVENT_FOUND_FAILED);
 }
@@ -204,7 +206,7 @@ static void what_did_not_happen_is_due_at_once(void **state)
 {
 	struct desk *desk = *state;
 
-	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false}");
+	decide(desk, DECISION_RESOLVE, "{\"why\":\"seen\",\"happened\":false,\"retry\":true}");
 	assert_int_equal(desk->command.next_ms, NOW_MS);
 }
 

@@ -78,7 +78,7 @@ static void a_lock_is_told_whole(void **state)
 		"\"fence\":5,\"holder\":{\"id\":\"op_00000000000000000000000000\","
 		"\"state\":\"unknown\",\"since\":\"1970-01-01T00:00:01.000Z\"},\"waiting\":21,"
 		"\"waiters\":[\"op_01000000000000000000000000\","
-		"\"op_02000000000000000000000000\"]}],\"more\":false}");
+		"\"op_02000000000000000000000000\"]}],\"next\":null}");
 }
 
 static void nobody_holds_it(void **state)
@@ -116,15 +116,33 @@ static void what_may_be_left_out_is_said(void **state)
 	const struct locks_filter all = {0};
 	struct page *page = *state;
 
-	assert_non_null(strstr(text_of(page, &all), "\"more\":false"));
+	assert_non_null(strstr(text_of(page, &all), "\"next\":null"));
 	page->command.has_more = true;
-	assert_non_null(strstr(text_of(page, &all), "\"more\":true"));
+	page->command.lock_part = LOCKS_UNKNOWN;
+	page->command.next_before = (struct operation_id){.bytes = {0, 0, 0, 0, 0, 0, 0, 7}};
+	assert_non_null(strstr(text_of(page, &all), "\"next\":\"unknown-op_"));
+	page->command.lock_part = LOCKS_AWAITED;
+	assert_non_null(strstr(text_of(page, &all), "\"next\":\"waiting-op_"));
+}
+
+/* Behind those that are held there is none that is. */
+static void held_ones_end_where_the_others_begin(void **state)
+{
+	const struct locks_filter held = {.is_held = true};
+	struct page *page = *state;
+
+	page->command.has_more = true;
+	page->command.lock_part = LOCKS_UNKNOWN;
+	assert_non_null(strstr(text_of(page, &held), "\"next\":\"unknown-op_"));
+	page->command.lock_part = LOCKS_AWAITED;
+	assert_non_null(strstr(text_of(page, &held), "\"next\":null"));
 }
 
 static const char *query(struct page *page, const char *text, struct locks_filter *out_filter)
 {
 	*out_filter = (struct locks_filter){0};
-	return locks_query(str_from(text), &page->mem, out_filter);
+	page->command.limit = 0;
+	return locks_query(str_from(text), &page->mem, out_filter, &page->command);
 }
 
 static void a_filter_is_read(void **state)
@@ -147,6 +165,31 @@ static void a_filter_that_says_nothing_is_refused(void **state)
 	assert_non_null(query(*state, "held", &filter));
 	assert_non_null(query(*state, "held=1", &filter));
 	assert_non_null(query(*state, "waiting=%zz", &filter));
+	assert_non_null(query(*state, "account=acme", &filter));
+}
+
+static void where_a_page_begins_is_read(void **state)
+{
+	static const char *const wrong[] = {
+		"limit=0",
+		"limit=201",
+		"limit=x",
+		"limit=",
+		"cursor=",
+		"cursor=7",
+		"cursor=running-",
+		"cursor=op_00000000000000000000000007",
+		"cursor=others-op_00000000000000000000000007",
+	};
+	struct page *page = *state;
+	struct locks_filter filter;
+
+	assert_null(query(page, "limit=7&cursor=waiting-op_00000000000000000000000007", &filter));
+	assert_int_equal(page->command.limit, 7);
+	assert_int_equal(page->command.lock_part, LOCKS_AWAITED);
+	assert_int_equal(page->command.before.bytes[OPERATION_ID_SIZE - 1], 7);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_non_null(query(page, wrong[i], &filter));
 }
 
 int main(void)
@@ -158,6 +201,8 @@ int main(void)
 		TEST(only_those_that_are_held),
 		TEST(only_those_that_are_waited_for),
 		TEST(what_may_be_left_out_is_said),
+		TEST(held_ones_end_where_the_others_begin),
+		TEST(where_a_page_begins_is_read),
 		TEST(a_filter_is_read),
 		TEST(a_filter_that_says_nothing_is_refused),
 	};

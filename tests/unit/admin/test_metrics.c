@@ -16,6 +16,8 @@ struct sample {
 
 struct page {
 	struct gate gate;
+	struct settings settings;
+	struct settings_hold hold;
 	struct worker *workers;
 	struct store_mem_script script;
 	struct buf text;
@@ -32,6 +34,10 @@ static int set_up(void **state)
 	page->workers = calloc(WORKERS, sizeof(*page->workers));
 	assert_int_equal(store_open_memory(&page->script, &env_machine, NULL, &page->gate.store),
 			 0);
+	page->settings.data = STR("/nowhere-at-all");
+	page->hold.settings = &page->settings;
+	page->gate.hold = &page->hold;
+	page->gate.env = &env_machine;
 	page->gate.workers = page->workers;
 	page->gate.worker_count = WORKERS;
 	waiting_room_init(&page->gate.waiting);
@@ -378,6 +384,22 @@ static void what_the_gate_does_by_itself_is_shown(void **state)
 	assert_value(page, "counterfoil_resent_total", "", 8);
 }
 
+/* A clock that was set back makes nobody wait for less than no time. */
+static void waiting_is_told_in_whole_seconds(void **state)
+{
+	struct page *page = *state;
+	_Atomic uint64_t *asked_ms = &page->workers[0].metrics.oldest_asked_ms;
+	uint64_t now_ms = (uint64_t)env_wall_ms(page->gate.env);
+
+	metrics_set(asked_ms, now_ms - 3600500);
+	read_page(page);
+	assert_in_range((int)value(page, "counterfoil_approval_oldest_age_seconds", ""), 3600,
+			3660);
+	metrics_set(asked_ms, now_ms + 3600500);
+	read_page(page);
+	assert_value(page, "counterfoil_approval_oldest_age_seconds", "", 0);
+}
+
 /* Each counter of a worker appears under one name of its own. */
 static void every_counter_is_shown_once(void **state)
 {
@@ -394,6 +416,8 @@ static void every_counter_is_shown_once(void **state)
 		 "counterfoil_connections_refused_total"},
 		{offsetof(struct metrics, messages_refused), "counterfoil_messages_refused_total"},
 		{offsetof(struct metrics, timeouts), "counterfoil_timeouts_total"},
+		{offsetof(struct metrics, notices_given_up), "counterfoil_notices_given_up_total"},
+		{offsetof(struct metrics, notices_waiting), "counterfoil_notices_waiting"},
 	};
 	struct page *page = *state;
 
@@ -443,6 +467,7 @@ int main(void)
 		TEST(a_sum_keeps_its_small_digits),
 		TEST(workers_are_added_up),
 		TEST(what_the_gate_does_by_itself_is_shown),
+		TEST(waiting_is_told_in_whole_seconds),
 		TEST(every_counter_is_shown_once),
 		TEST(problems_are_counted_by_their_slug),
 		TEST(the_problems_fit_into_their_counters),

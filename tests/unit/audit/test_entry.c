@@ -182,6 +182,39 @@ static void test_lengths(void **state)
 	assert_int_equal(entry_read(buf_str(&fixture->out), &entry, &why), ENTRY_MALFORMED);
 }
 
+/* Entries that stand one after another come apart; what is no entry is given out to be refused. */
+static void test_row(void **state)
+{
+	struct fixture *fixture = *state;
+	struct str first = vectors_bytes(entry_at(fixture, 0), "/bytes");
+	struct str second = vectors_bytes(entry_at(fixture, 1), "/bytes");
+	struct str rest, entry;
+	struct buf row;
+
+	buf_init(&row, 3 * ENTRY_SIZE_MAX);
+	assert_int_equal(buf_append_str(&row, first), 0);
+	assert_int_equal(buf_append_str(&row, second), 0);
+	rest = buf_str(&row);
+	assert_true(entry_next(&rest, &entry));
+	assert_true(str_equal(entry, first));
+	assert_true(entry_next(&rest, &entry));
+	assert_true(str_equal(entry, second));
+	assert_false(entry_next(&rest, &entry));
+	for (size_t cut = 1; cut < second.len; cut++) {
+		const char *why;
+		struct entry read;
+
+		rest = str_of(row.at, row.len - cut);
+		assert_true(entry_next(&rest, &entry));
+		assert_true(str_equal(entry, first));
+		assert_true(entry_next(&rest, &entry));
+		assert_int_equal(entry.len, second.len - cut);
+		assert_int_equal(entry_read(entry, &read, &why), ENTRY_MALFORMED);
+		assert_false(entry_next(&rest, &entry));
+	}
+	buf_fini(&row);
+}
+
 static void test_another_key(void **state)
 {
 	struct fixture *fixture = *state;
@@ -299,12 +332,19 @@ int main(int argc, char **argv)
 {
 #define WITH_ENTRY(test) cmocka_unit_test_setup_teardown(test, begin, end)
 	const struct CMUnitTest tests[] = {
-		WITH_ENTRY(test_commitment),	      WITH_ENTRY(test_the_vectors),
-		WITH_ENTRY(test_reading_the_vectors), WITH_ENTRY(test_no_bit_is_idle),
-		WITH_ENTRY(test_what_is_malformed),   WITH_ENTRY(test_lengths),
-		WITH_ENTRY(test_another_key),	      WITH_ENTRY(test_plain_entries),
-		WITH_ENTRY(test_the_longest_text),    WITH_ENTRY(test_an_empty_text),
-		WITH_ENTRY(test_the_tip_is_kept),     WITH_ENTRY(test_types_have_names),
+		WITH_ENTRY(test_commitment),
+		WITH_ENTRY(test_the_vectors),
+		WITH_ENTRY(test_reading_the_vectors),
+		WITH_ENTRY(test_no_bit_is_idle),
+		WITH_ENTRY(test_what_is_malformed),
+		WITH_ENTRY(test_lengths),
+		WITH_ENTRY(test_row),
+		WITH_ENTRY(test_another_key),
+		WITH_ENTRY(test_plain_entries),
+		WITH_ENTRY(test_the_longest_text),
+		WITH_ENTRY(test_an_empty_text),
+		WITH_ENTRY(test_the_tip_is_kept),
+		WITH_ENTRY(test_types_have_names),
 	};
 
 	vectors_file = argc == 2 ? argv[1] : "audit.json";

@@ -196,6 +196,25 @@ static void what_could_not_be_settled_is_claimed_again(void **state)
 	assert_int_equal(place_entry(place, "s").attempts, 1);
 }
 
+/* Also where it tries again through another journal; and then only one of them is at it. */
+static void what_was_left_is_claimed_through_another_journal(void **state)
+{
+	struct place *place = *state;
+	struct journal *second = second_journal(place);
+	struct journal_entry a = place_entry(place, "a"), b = place_entry(place, "b"), found;
+
+	assert_int_equal(place_claim(place, a.id, 1, &found), 0);
+	assert_int_equal(claim_beside(place, second, a.id), JOURNAL_BUSY);
+	assert_int_equal(place_claim(place, b.id, 1, &found), 0); /* that of a has been given up */
+	assert_int_equal(claim_beside(place, second, b.id), JOURNAL_BUSY);
+	assert_int_equal(claim_beside(place, second, a.id), 0);
+	assert_int_equal(place_claim(place, a.id, 1, &found), JOURNAL_BUSY);
+	assert_int_equal(place_entry(place, "a").attempts, 1);
+	journal_close(second);
+	assert_int_equal(place_claim(place, a.id, 1, &found), 0);
+	assert_int_equal(found.state, ENTRY_SENDING);
+}
+
 static void a_dead_owner_leaves_doubt(void **state)
 {
 	struct place *place = *state;
@@ -527,6 +546,7 @@ int main(void)
 		TEST(a_claim_comes_before_the_first_byte),
 		TEST(an_owner_that_is_alive_is_not_disturbed),
 		TEST(what_could_not_be_settled_is_claimed_again),
+		TEST(what_was_left_is_claimed_through_another_journal),
 		TEST(a_dead_owner_leaves_doubt),
 		TEST(an_owner_elsewhere_is_taken_over),
 		TEST(another_payload_is_told_by_its_members),

@@ -1,226 +1,24 @@
 /*
  * Shows that the library refuses what it says it refuses and is as it was then, that it keeps
- * copies, where bodies go, and that threads with journals of their own share steps: one effect.
+ * copies, and where bodies go.
  *
  * It is linked as a program of others would be: to the shared library alone.
  */
-#include "counterfoil.h"
+#include "library_test.h"
 
-#include <arpa/inet.h>
 #include <curl/curl.h>
-#include <netinet/in.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum {
-	TEXT_MAX = 512,
-	MESSAGE_MAX = 8192,
-	THREADS = 6,
-	WAIT_MS = 30000,
-	BODY_MAX = 64 * 1024 * 1024,
-	TIME_MAX = 86400000
-};
-
-/* A plain service on loopback: each write is an effect, whatever its key. */
-struct service {
-	int listener;
-	char url[TEXT_MAX];
-	pthread_t thread;
-	pthread_mutex_t lock;	   /* of what follows */
-	char message[MESSAGE_MAX]; /* the last write, as it came */
-	int writes;
-};
-
-/* A folder with a service and an open journal. */
-struct scene {
-	char folder[32], journal_path[TEXT_MAX], output[TEXT_MAX];
-	struct service service;
-	counterfoil_journal *journal;
-};
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_setup, scene_teardown)
-
-/* -- the service --------------------------------------------------------------------- */
-
-/* One request, until its body is whole; how many bytes, with a NUL after them. */
-static size_t read_message(int fd, char out[MESSAGE_MAX])
-{
-	size_t len = 0, whole = MESSAGE_MAX - 1;
-
-	while (len < whole) {
-		ssize_t n = read(fd, out + len, MESSAGE_MAX - 1 - len);
-		const char *end, *length;
-
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-		out[len] = '\0';
-		end = strstr(out, "\r\n\r\n");
-		if (!end)
-			continue;
-		length = strstr(out, "Content-Length: ");
-		whole = (size_t)(end - out) + 4 + (length ? strtoul(length + 16, NULL, 10) : 0);
-		assert_true(whole < MESSAGE_MAX);
-	}
-	out[len] = '\0';
-	return len;
-}
-
-static void answer(struct service *service, int fd)
-{
-	char message[MESSAGE_MAX], body[TEXT_MAX], text[2 * TEXT_MAX];
-	int len;
-
-	if (!read_message(fd, message))
-		return;
-	if (strncmp(message, "GET ", 4) == 0) {
-		len = snprintf(text, sizeof(text),
-			       "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-	} else {
-		pthread_mutex_lock(&service->lock);
-		memcpy(service->message, message, sizeof(message));
-		snprintf(body, sizeof(body), "{\"id\": %d}", ++service->writes);
-		pthread_mutex_unlock(&service->lock);
-		len = snprintf(text, sizeof(text),
-			       "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\n"
-			       "Content-Length: %zu\r\n\r\n%s",
-			       strlen(body), body);
-	}
-	(void)!write(fd, text, (size_t)len);
-}
-
-/* Until the listener is shut down. */
-static void *serve(void *owner)
-{
-	struct service *service = owner;
-	int fd;
-
-	while ((fd = accept(service->listener, NULL, NULL)) >= 0) {
-		answer(service, fd);
-		close(fd);
-	}
-	return NULL;
-}
-
-static void service_start(struct service *service)
-{
-	struct sockaddr_in address = {.sin_family = AF_INET,
-				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t size = sizeof(address);
-
-	service->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_true(service->listener >= 0);
-	assert_int_equal(bind(service->listener, (struct sockaddr *)&address, size), 0);
-	assert_int_equal(listen(service->listener, 64), 0);
-	assert_int_equal(getsockname(service->listener, (struct sockaddr *)&address, &size), 0);
-	snprintf(service->url, sizeof(service->url), "http://127.0.0.1:%u/v1/payments",
-		 (unsigned)ntohs(address.sin_port));
-	pthread_mutex_init(&service->lock, NULL);
-	assert_int_equal(pthread_create(&service->thread, NULL, serve, service), 0);
-}
-
-static void service_stop(struct service *service)
-{
-	shutdown(service->listener, SHUT_RDWR);
-	pthread_join(service->thread, NULL);
-	close(service->listener);
-	pthread_mutex_destroy(&service->lock);
-}
-
-static int effects(struct scene *scene)
-{
-	int writes;
-
-	pthread_mutex_lock(&scene->service.lock);
-	writes = scene->service.writes;
-	pthread_mutex_unlock(&scene->service.lock);
-	return writes;
-}
-
-/* Did the last write have this in it? */
-static bool was_sent(struct scene *scene, const char *text)
-{
-	bool is_there;
-
-	pthread_mutex_lock(&scene->service.lock);
-	is_there = strstr(scene->service.message, text) != NULL;
-	pthread_mutex_unlock(&scene->service.lock);
-	return is_there;
-}
-
-/* -- scenes -------------------------------------------------------------------------- */
-
-static int scene_setup(void **state)
-{
-	struct scene *scene = calloc(1, sizeof(*scene));
-
-	assert_non_null(scene);
-	memcpy(scene->folder, "/tmp/library-XXXXXX", sizeof("/tmp/library-XXXXXX"));
-	assert_non_null(mkdtemp(scene->folder));
-	snprintf(scene->journal_path, sizeof(scene->journal_path), "%s/state/journal.db",
-		 scene->folder);
-	snprintf(scene->output, sizeof(scene->output), "%s/answer", scene->folder);
-	service_start(&scene->service);
-	assert_int_equal(counterfoil_journal_open(scene->journal_path, &scene->journal), 0);
-	*state = scene;
-	return 0;
-}
-
-static int scene_teardown(void **state)
-{
-	struct scene *scene = *state;
-	char command[TEXT_MAX];
-
-	counterfoil_journal_close(scene->journal);
-	service_stop(&scene->service);
-	snprintf(command, sizeof(command), "rm -rf '%s'", scene->folder);
-	assert_int_equal(system(command), 0);
-	free(scene);
-	return 0;
-}
-
-/* A write of this step, with a body. */
-static counterfoil_request *request_of(struct scene *scene, const char *step)
-{
-	counterfoil_request *request = counterfoil_request_new("POST", scene->service.url);
-
-	assert_non_null(request);
-	assert_int_equal(counterfoil_request_set_step(request, "invoice 1873", step), 0);
-	assert_int_equal(counterfoil_request_set_body(request, "application/json", "{\"n\": 1}", 8),
-			 0);
-	assert_int_equal(counterfoil_request_set_times(request, WAIT_MS, WAIT_MS), 0);
-	return request;
-}
-
-static counterfoil_result *send_now(struct scene *scene, const counterfoil_request *request)
-{
-	counterfoil_result *result;
-	int r = counterfoil_send(scene->journal, request, &result);
-
-	if (r != COUNTERFOIL_OK)
-		fail_msg("%d: %s", r, counterfoil_error());
-	return result;
-}
-
-/* `code` is a refusal, with a sentence that has `word` in it. */
-static void assert_refused(int code, const char *word)
-{
-	assert_int_equal(code, COUNTERFOIL_REFUSED);
-	if (!strstr(counterfoil_error(), word))
-		fail_msg("%s: %s is not in it", counterfoil_error(), word);
-}
+enum { BODY_MAX = 64 * 1024 * 1024, TIME_MAX = 86400000 };
 
 /* It is refused when it is used, each way; nothing is told. */
 static void assert_unusable(struct scene *scene, const counterfoil_request *request,
@@ -312,6 +110,9 @@ static void times_and_flags_have_bounds(void **state)
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_refused(counterfoil_request_set_times(request, bad[i][0], bad[i][1]),
 			       "86400000");
+	assert_refused(counterfoil_request_set_connect_timeout(request, 0), "timeout");
+	assert_refused(counterfoil_request_set_connect_timeout(request, TIME_MAX + 1L), "timeout");
+	assert_int_equal(counterfoil_request_set_connect_timeout(request, TIME_MAX), 0);
 	assert_int_equal(counterfoil_request_set_times(request, 0, 1), 0);
 	assert_int_equal(counterfoil_request_set_times(request, TIME_MAX, TIME_MAX), 0);
 	assert_refused(counterfoil_request_set_flags(request, COUNTERFOIL_NEW | 16u), "flag");
@@ -515,6 +316,42 @@ static void a_journal_that_others_can_read_is_refused(void **state)
 	assert_null(journal);
 }
 
+/* A proxy that nobody listens at, and the hosts that are reached without it. */
+static void hosts_that_need_no_proxy_are_reached(void **state)
+{
+	struct scene *scene = *state;
+	counterfoil_request *request = request_of(scene, "pay");
+	counterfoil_result *result;
+
+	assert_int_equal(counterfoil_request_set_times(request, 0, WAIT_MS), 0);
+	assert_int_equal(counterfoil_request_set_proxy(request, "http://127.0.0.1:1"), 0);
+	result = send_now(scene, request);
+	assert_string_equal(counterfoil_result_outcome(result), "not_sent");
+	counterfoil_result_free(result);
+	assert_int_equal(counterfoil_request_set_no_proxy(request, "a.test, 127.0.0.0/8"), 0);
+	result = send_now(scene, request);
+	assert_string_equal(counterfoil_result_outcome(result), "created");
+	assert_int_equal(effects(scene), 1);
+	counterfoil_result_free(result);
+	counterfoil_request_free(request);
+}
+
+static void what_ended_is_forgotten_after_a_time(void **state)
+{
+	struct scene *scene = *state;
+	counterfoil_request *request = request_of(scene, "pay");
+	unsigned long count = 7;
+
+	counterfoil_result_free(send_now(scene, request));
+	assert_refused(counterfoil_journal_prune(scene->journal, 0, &count), "age");
+	assert_refused(counterfoil_journal_prune(scene->journal, 315360001, &count), "age");
+	assert_int_equal(count, 7);
+	assert_int_equal(counterfoil_journal_prune(scene->journal, 86400, &count), 0);
+	assert_int_equal(count, 0);
+	assert_int_equal(counterfoil_journal_prune(scene->journal, 86400, NULL), 0);
+	counterfoil_request_free(request);
+}
+
 static void nothing_is_a_fine_thing_to_free(void **state)
 {
 	counterfoil_journal_close(NULL);
@@ -600,154 +437,28 @@ static void a_file_that_fills_up_loses_no_outcome(void **state)
 	counterfoil_request_free(request);
 }
 
-/* -- threads and signals ------------------------------------------------------------- */
-
-/* One thread's sending; the assertions are for the one that started it. */
-struct sender {
-	struct scene *scene;
-	const char *step;
-	int code, wrong_code;
-	char outcome[32], token[COUNTERFOIL_TOKEN_SIZE], error[TEXT_MAX];
-};
-
-static void *send_in_thread(void *owner)
-{
-	struct sender *sender = owner;
-	counterfoil_request *request = counterfoil_request_new("POST", sender->scene->service.url);
-	counterfoil_journal *journal = NULL;
-	counterfoil_result *result = NULL;
-
-	sender->code = counterfoil_request_set_step(request, "invoice 1873", sender->step);
-	if (sender->code == 0)
-		sender->code = counterfoil_request_set_times(request, WAIT_MS, WAIT_MS);
-	if (sender->code == 0)
-		sender->code = counterfoil_journal_open(sender->scene->journal_path, &journal);
-	if (sender->code == 0)
-		sender->code = counterfoil_send(journal, request, &result);
-	if (result) {
-		snprintf(sender->outcome, sizeof(sender->outcome), "%s",
-			 counterfoil_result_outcome(result));
-		snprintf(sender->token, sizeof(sender->token), "%s",
-			 counterfoil_result_token(result));
-	}
-	sender->wrong_code = counterfoil_request_set_flags(request, ~0u);
-	snprintf(sender->error, sizeof(sender->error), "%s", counterfoil_error());
-	counterfoil_result_free(result);
-	counterfoil_journal_close(journal);
-	counterfoil_request_free(request);
-	return NULL;
-}
-
-/* All at once; each came to an end. */
-static void send_all(struct scene *scene, const char *const steps[THREADS],
-		     struct sender senders[THREADS])
-{
-	pthread_t threads[THREADS];
-
-	for (int i = 0; i < THREADS; i++) {
-		senders[i] = (struct sender){.scene = scene, .step = steps[i]};
-		assert_int_equal(pthread_create(&threads[i], NULL, send_in_thread, &senders[i]), 0);
-	}
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	for (int i = 0; i < THREADS; i++)
-		assert_int_equal(senders[i].code, 0);
-}
-
-static void threads_at_one_step_have_one_effect(void **state)
-{
-	static const char *const steps[THREADS] = {"s", "s", "s", "s", "s", "s"};
-	struct scene *scene = *state;
-	struct sender senders[THREADS];
-	int created = 0, replayed = 0;
-
-	send_all(scene, steps, senders);
-	for (int i = 0; i < THREADS; i++) {
-		created += strcmp(senders[i].outcome, "created") == 0;
-		replayed += strcmp(senders[i].outcome, "replayed") == 0;
-		assert_string_equal(senders[i].token, senders[0].token);
-	}
-	assert_int_equal(created, 1);
-	assert_int_equal(replayed, THREADS - 1);
-	assert_int_equal(effects(scene), 1);
-}
-
-static void threads_at_their_own_steps_have_one_each(void **state)
-{
-	static const char *const steps[THREADS] = {"a", "b", "c", "d", "e", "f"};
-	struct scene *scene = *state;
-	struct sender senders[THREADS];
-
-	send_all(scene, steps, senders);
-	for (int i = 0; i < THREADS; i++) {
-		assert_string_equal(senders[i].outcome, "created");
-		for (int j = 0; j < i; j++)
-			assert_string_not_equal(senders[i].token, senders[j].token);
-	}
-	assert_int_equal(effects(scene), THREADS);
-}
-
-static void a_thread_has_its_own_error(void **state)
-{
-	static const char *const steps[THREADS] = {"a", "b", "c", "d", "e", "f"};
-	struct scene *scene = *state;
-	struct sender senders[THREADS];
-	counterfoil_request *request = request_of(scene, "pay");
-
-	assert_refused(counterfoil_request_set_times(request, -1, 1), "wait");
-	send_all(scene, steps, senders);
-	assert_non_null(strstr(counterfoil_error(), "wait"));
-	for (int i = 0; i < THREADS; i++) {
-		assert_int_equal(senders[i].wrong_code, COUNTERFOIL_REFUSED);
-		assert_non_null(strstr(senders[i].error, "flag"));
-	}
-	counterfoil_request_free(request);
-}
-
-static void signals_do_what_they_did(void **state)
-{
-	struct scene *scene = *state;
-	counterfoil_request *request = request_of(scene, "pay");
-	struct sigaction before[NSIG] = {0}, after[NSIG] = {0};
-	sigset_t mask_before, mask_after;
-
-	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
-	for (int i = 1; i < NSIG; i++)
-		sigaction(i, NULL, &before[i]);
-	counterfoil_result_free(send_now(scene, request));
-	pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
-	for (int i = 1; i < NSIG; i++) {
-		sigaction(i, NULL, &after[i]);
-		assert_ptr_equal(before[i].sa_handler, after[i].sa_handler);
-		assert_int_equal(sigismember(&mask_before, i), sigismember(&mask_after, i));
-	}
-	counterfoil_request_free(request);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(headers_that_are_none_are_refused),
-		TEST(headers_of_ours_are_refused_when_it_is_sent),
-		TEST(a_body_that_is_refused_leaves_the_one_before),
-		TEST(times_and_flags_have_bounds),
-		TEST(flags_that_are_refused_leave_those_before),
-		TEST(what_is_no_step_or_url_is_refused_when_it_is_used),
-		TEST(a_token_has_room_or_is_not_told),
-		TEST(what_is_set_again_takes_the_place_of_the_first),
-		TEST(a_request_keeps_copies),
-		TEST(a_result_outlives_request_and_journal),
-		TEST(a_result_is_one_json_object),
-		TEST(another_body_is_a_conflict_that_is_named),
-		TEST(of_what_was_never_sent_nothing_is_known),
-		TEST(a_journal_that_others_can_read_is_refused),
-		TEST(a_body_goes_into_the_file_that_is_named),
-		TEST(a_file_that_cannot_be_written_sends_nothing),
-		TEST(a_file_that_fills_up_loses_no_outcome),
-		TEST(threads_at_one_step_have_one_effect),
-		TEST(threads_at_their_own_steps_have_one_each),
-		TEST(a_thread_has_its_own_error),
-		TEST(signals_do_what_they_did),
+		SCENE_TEST(headers_that_are_none_are_refused),
+		SCENE_TEST(headers_of_ours_are_refused_when_it_is_sent),
+		SCENE_TEST(a_body_that_is_refused_leaves_the_one_before),
+		SCENE_TEST(times_and_flags_have_bounds),
+		SCENE_TEST(flags_that_are_refused_leave_those_before),
+		SCENE_TEST(what_is_no_step_or_url_is_refused_when_it_is_used),
+		SCENE_TEST(a_token_has_room_or_is_not_told),
+		SCENE_TEST(what_is_set_again_takes_the_place_of_the_first),
+		SCENE_TEST(a_request_keeps_copies),
+		SCENE_TEST(a_result_outlives_request_and_journal),
+		SCENE_TEST(hosts_that_need_no_proxy_are_reached),
+		SCENE_TEST(what_ended_is_forgotten_after_a_time),
+		SCENE_TEST(a_result_is_one_json_object),
+		SCENE_TEST(another_body_is_a_conflict_that_is_named),
+		SCENE_TEST(of_what_was_never_sent_nothing_is_known),
+		SCENE_TEST(a_journal_that_others_can_read_is_refused),
+		SCENE_TEST(a_body_goes_into_the_file_that_is_named),
+		SCENE_TEST(a_file_that_cannot_be_written_sends_nothing),
+		SCENE_TEST(a_file_that_fills_up_loses_no_outcome),
 		cmocka_unit_test(nothing_is_a_fine_thing_to_free),
 	};
 

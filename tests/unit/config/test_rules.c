@@ -17,6 +17,7 @@
 	"      mo: {type: money, currency: EUR}\n"                                                 \
 	"      ms: {type: money, currency: EUR, required: true, secret: true}\n"                   \
 	"      k: {type: string, secret: true}\n"                                                  \
+	"      ks: {type: integer, secret: true}\n"                                                \
 	"      a: {type: string, server_assigned: true}\n"                                         \
 	"      o: {type: object, required: true, fields: {x: {type: string, required: true},\n"    \
 	"        y: {type: string}, 'b/c': {type: money, currency: EUR, required: true}}}\n"       \
@@ -25,7 +26,7 @@
 	"      'e~/f': {type: string, required: true}\n"
 #define HEAD "actions:\n  act:\n    route: 'POST /a/{p}/{q}'\n" FIELDS
 
-enum { FIRST_LINE = 20 }; /* of what follows HEAD */
+enum { FIRST_LINE = 21 }; /* of what follows HEAD */
 
 static struct settings *parse_rules(const char *rules)
 {
@@ -333,6 +334,7 @@ static const struct wrong wrong_names[] = {
 	{"    lock: {on: [s], held: wait}", 1, 27, "none of its words", "refuse | queue"},
 	{"    lock: {on: [s], version: s}", 1, 30, "lock.version names `s`, which is no integer",
 	 "of type integer"},
+	{"    lock: {on: [s], version: ks}", 1, 30, "`ks`, which is secret", "remove secret"},
 	{"    lock: {on: [s], version: p}", 1, 30, "which is no integer field", NULL},
 	{"    lock: {on: [s], version: x}", 1, 30, "which is not declared", NULL},
 	{"    lock: {on: [s], fencing: Host}", 1, 30, "is a header that means something else",

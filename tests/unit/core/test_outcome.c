@@ -28,6 +28,10 @@ static void test_every_status_by_default(void **state)
 			expected = EVENT_NOT_SENT;
 		else if (status == 408 || status == 500 || status == 502 || status == 504)
 			expected = EVENT_LOST_SIGHT;
+		else if (status == 509 || (status >= 512 && status <= 599)) /* of no standard */
+			expected = EVENT_LOST_SIGHT;
+		else if (status == 307 || status == 308) /* to be sent elsewhere */
+			expected = EVENT_REFUSED;
 		else if (status >= 200 && status <= 399)
 			expected = EVENT_SUCCEEDED;
 		else if (status >= 400 && status <= 599)
@@ -63,6 +67,20 @@ static void test_declared_success_may_be_unknown(void **state)
 	status_class_add(classes.unknown, 202);
 	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 202), EVENT_LOST_SIGHT);
 	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 201), EVENT_SUCCEEDED);
+}
+
+/* What no standard has follows 500, unless it is declared itself. */
+static void test_an_unregistered_status_is_read_as_500(void **state)
+{
+	struct status_classes classes = defaults();
+
+	status_class_add(classes.not_sent, 521);
+	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 521), EVENT_NOT_SENT);
+	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 524), EVENT_LOST_SIGHT);
+	memset(&classes, 0, sizeof(classes));
+	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 524), EVENT_REFUSED);
+	status_class_add(classes.unknown, 524);
+	assert_int_equal(outcome_of_sending(&classes, SENDING_ANSWERED, 524), EVENT_LOST_SIGHT);
 }
 
 static void test_set_has_what_was_added(void **state)
@@ -154,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_status_counts_only_when_answered),
 		cmocka_unit_test(test_a_status_in_both_classes_is_unknown),
 		cmocka_unit_test(test_declared_success_may_be_unknown),
+		cmocka_unit_test(test_an_unregistered_status_is_read_as_500),
 		cmocka_unit_test(test_set_has_what_was_added),
 		cmocka_unit_test(test_recognise),
 		cmocka_unit_test(test_names),

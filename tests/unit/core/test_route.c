@@ -58,6 +58,48 @@ static void test_matching(void **state)
 	}
 }
 
+/* A path that is none of the route's, or of another one, by its spelling. */
+static void test_mistakable(void **state)
+{
+	static const struct {
+		const char *pattern, *found, *path;
+		bool is;
+	} rows[] = {
+		{"/v1/tickets", NULL, "/v1/tickets", false},
+		{"/v1/tickets", NULL, "/v1/tickets/", true},
+		{"/v1/tickets/", NULL, "/v1/tickets", true},
+		{"/v1/tickets", NULL, "//v1///tickets", true},
+		{"/v1/tickets", NULL, "/V1/Tickets", true},
+		{"/v1/tickets", NULL, "/v1/tickets;a=b", true},
+		{"/v1/tickets", NULL, "/v1%3Bx/tickets", true},
+		{"/v1/tickets", NULL, "/v1%2Ftickets", true},
+		{"/v1/tickets", NULL, "/v1/tickets.json", true},
+		{"/v1/tickets", NULL, "/v1.json/tickets", false},
+		{"/v1/tickets", NULL, "/v1/tickets.%20.", true},
+		{"/v1/tickets", NULL, "/v1/ticket", false},
+		{"/v1/tickets", NULL, "/v1/tickets/1", false},
+		{"/v1/tickets", NULL, "/v1", false},
+		{"/v1/orders/{id}", NULL, "/v1/orders/7/", true},
+		{"/v1/orders/{id}", NULL, "/v1/orders/", false},
+		{"/", NULL, "//", true},
+		{"/v1/orders", "/v1/orders/", "/v1/orders/", false},
+		{"/v1/orders", "/v1/{kind}", "/v1/Orders", true},
+		{"/v1/{kind}", "/v1/orders/", "/v1/orders/", false},
+		{"/v1/pay/{id}/now", "/v1/pay/{id}", "/v1/pay/7%2Fnow", true},
+		{"/v1/pay/{id}/now", "/v1/pay/{id}", "/v1/pay/7%2Flater", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct route route = route_of(rows[i].pattern), found = {0};
+
+		if (rows[i].found)
+			found = route_of(rows[i].found);
+		if (route_is_mistakable(&route, rows[i].found ? &found : NULL,
+					str_from(rows[i].path)) != rows[i].is)
+			fail_msg("%s %s", rows[i].pattern, rows[i].path);
+	}
+}
+
 static void test_values(void **state)
 {
 	struct str values[ROUTE_SEGMENTS_MAX];
@@ -186,9 +228,10 @@ static int close_memory(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_matching),   cmocka_unit_test(test_values),
-		cmocka_unit_test(test_refused),	   cmocka_unit_test(test_longest),
-		cmocka_unit_test(test_precedence), cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_matching),   cmocka_unit_test(test_mistakable),
+		cmocka_unit_test(test_values),	   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_longest),	   cmocka_unit_test(test_precedence),
+		cmocka_unit_test(test_parameters),
 	};
 
 	return cmocka_run_group_tests(tests, open_memory, close_memory);

@@ -174,7 +174,7 @@ struct told {
 	int count;
 };
 
-static inline void hear(void *owner, int lane, const char *text)
+static inline void hear(void *owner, enum drill_move move, int lane, const char *text)
 {
 	struct told *told = owner;
 

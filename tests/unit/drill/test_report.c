@@ -32,7 +32,8 @@ static void sample_of(struct sample *sample, struct str text)
 {
 	static const char *const names[] = {"replay", "copies", "expiry", "other-route"};
 
-	sample->event = (struct drill_event){.at_us = 1500, .actor = DRILL_WIRE, .text = text};
+	sample->event =
+		(struct drill_event){.at_us = 1500, .move = DRILL_LOST_TO_CLIENT, .text = text};
 	for (int i = 0; i < DRILL_VERDICTS; i++)
 		sample->cases[i] = (struct drill_case_result){.name = names[i],
 							      .what = "sends it again",

@@ -282,7 +282,8 @@ static void a_refusal_of_the_command_is_the_first_ones_too(void **state)
 
 static void a_refusal_of_who_asks_or_when_says_nothing(void **state)
 {
-	static const int statuses[] = {401, 403, 404, 405, 407, 409, 412, 423, 425, 429, 501};
+	static const int statuses[] = {307, 308, 401, 403, 404, 405, 407,
+				       409, 412, 423, 425, 429, 501};
 	struct world *world = *state;
 
 	give_key(world);
