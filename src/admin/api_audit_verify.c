@@ -102,10 +102,12 @@ void api_verification_write(struct api_call *call, struct json_writer *json)
 void api_audit_verify(struct api_call *call)
 {
 	struct admin *admin = call->admin;
+	struct store_stats stats;
 	struct json_writer json;
 	struct buf body;
 
-	if (verification_start(admin->verification, store_published(admin->gate->store)) < 0) {
+	store_stats_read(admin->gate->store, &stats);
+	if (verification_start(admin->verification, stats.log_published) < 0) {
 		api_problem(call, PROBLEM_OVERLOADED, "There is no thread to verify on.");
 		return;
 	}

@@ -279,11 +279,6 @@ bool store_is_healthy(struct store *store)
 	return atomic_load(&store->is_healthy);
 }
 
-struct engine *committer_engine(struct store *store)
-{
-	return store->engine;
-}
-
 void store_stats_read(struct store *store, struct store_stats *out_stats)
 {
 	pthread_mutex_lock(&store->lock);

@@ -46,8 +46,6 @@ struct engine_kind {
 	void (*count)(struct engine *engine, uint64_t out_counts[STATE_COUNT]);
 
 	void (*close)(struct engine *engine);
-
-	bool has_no_log; /* it keeps no audit log; else it is a ledger's */
 };
 
 /* What an engine tells of its audit log while its thread works; any thread may read it. */
@@ -65,8 +63,5 @@ struct engine {
 /* Start the thread over `engine`, which the store then owns and closes. 0, FAIL_MEMORY. */
 int committer_start(struct engine *take_engine, const struct env *env, struct log *log,
 		    struct store **out_store);
-
-/* The one it is over. Any thread may have it; what is done with it is the store's thread's. */
-struct engine *committer_engine(struct store *store);
 
 #endif

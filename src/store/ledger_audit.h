@@ -193,6 +193,10 @@ void ledger_epoch_finish(struct ledger *ledger);
 void ledger_epoch_tidy(struct ledger *ledger);
 int64_t ledger_epoch_due_ms(struct ledger *ledger);
 
+/* How the log stands, for whoever asks from another thread: once it is open, after each commit and
+ * each look at what is due. */
+void ledger_audit_show(struct ledger *ledger);
+
 /* Hand over a slice, where one is due. */
 void ledger_audit_tidy(struct ledger *ledger);
 /* Milliseconds until that is due; -1: it is not. */

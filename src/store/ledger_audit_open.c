@@ -343,5 +343,6 @@ int ledger_audit_start(struct ledger *ledger)
 	int r = sealer_start(ledger->audit.sealer);
 
 	ledger->audit.is_started = r == 0;
+	ledger_audit_show(ledger);
 	return r;
 }

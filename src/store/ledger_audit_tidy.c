@@ -114,6 +114,15 @@ int64_t ledger_audit_due_ms(struct ledger *ledger)
 	return seal_ms < epoch_ms ? seal_ms : epoch_ms;
 }
 
+void ledger_audit_show(struct ledger *ledger)
+{
+	struct engine_log *log = &ledger->engine.log;
+
+	atomic_store(&log->entries, ledger->audit.tip.frontier.size);
+	atomic_store(&log->is_unreadable, ledger->audit.is_unreadable);
+	atomic_store(&log->sealer, ledger->audit.sealer);
+}
+
 void ledger_audit_tidy(struct ledger *ledger)
 {
 	struct sealer_look look;
@@ -123,6 +132,7 @@ void ledger_audit_tidy(struct ledger *ledger)
 	sealer_look(ledger->audit.sealer, &look);
 	ledger->audit.sealed = look.sealed;
 	ledger_epoch_tidy(ledger);
+	ledger_audit_show(ledger);
 	if (!look.has_room)
 		return;
 	if (seal_due_ms(ledger, &look) == 0)
@@ -166,6 +176,7 @@ void ledger_audit_close(struct ledger *ledger)
 		hand_over_last(ledger);
 	if (audit->is_started && can_seal(ledger))
 		end_epoch(ledger);
+	atomic_store(&ledger->engine.log.sealer, NULL);
 	sealer_close(audit->sealer);
 	ledger_audit_release(audit);
 	note_signer_fini(&audit->now.signer);

@@ -456,12 +456,6 @@ bool store_is_healthy(struct store *store);
 
 void store_stats_read(struct store *store, struct store_stats *out_stats);
 
-/*
- * Entries of the audit log that are under a checkpoint by now: both are in its files, or somebody
- * has taken them away. 0: none, or the store keeps no log. Any thread, until store_close().
- */
-uint64_t store_published(struct store *store);
-
 /* Finish what waits, stop the thread, close. All answers have been put into their inboxes. */
 void store_close(struct store *store);
 

@@ -41,7 +41,6 @@ static const struct engine_kind memory_kind = {
 	.tidy_due_ms = memory_tidy_due_ms,
 	.count = memory_count,
 	.close = memory_close,
-	.has_no_log = true,
 };
 
 static struct memory *memory_of(struct engine *engine)

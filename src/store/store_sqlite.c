@@ -549,6 +549,7 @@ static int write_tail(struct ledger *ledger)
 static void committed(struct ledger *ledger)
 {
 	ledger_audit_committed(&ledger->audit);
+	ledger_audit_show(ledger);
 	ledger_epoch_finish(ledger);
 	if (ledger->has_thawed)
 		tokens_thaw(&ledger->tokens);
