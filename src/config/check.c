@@ -7,6 +7,8 @@
  */
 #include "config/table.h"
 
+#include "base/err.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -307,6 +309,22 @@ static void check_files(struct reading *reading)
 	}
 }
 
+/* 0 or FAIL_MEMORY. */
+static int name_services(struct settings *settings)
+{
+	for (size_t i = 0; i < settings->upstream_count; i++) {
+		struct settings_upstream *upstream = &settings->upstreams[i];
+		struct str secret = upstream->credential.secret;
+
+		upstream->service =
+			arena_printf(&settings->mem, "%.*s%s%.*s", STR_ARG(upstream->url.text),
+				     secret.len ? "#" : "", STR_ARG(secret));
+		if (!upstream->service.at)
+			return fail(FAIL_MEMORY);
+	}
+	return 0;
+}
+
 int check_settings(struct reading *reading)
 {
 	int r;
@@ -330,6 +348,9 @@ int check_settings(struct reading *reading)
 	if (r != 0)
 		return r;
 	check_credential_headers(reading);
+	r = name_services(reading->settings);
+	if (r != 0)
+		return r;
 	check_memory(reading);
 	if (!reading->may_look)
 		return 0;

@@ -109,6 +109,8 @@ struct settings_upstream {
 	struct str downstream_key;  /* the header in which it honours one; or empty */
 	int64_t downstream_key_ms;  /* how long it remembers one */
 	struct settings_credential credential;
+	struct str service; /* who is there: the URL, and the name of the credential it is shown; no
+			       blanks. Two that differ do not know each other's effects */
 	struct str auth_check; /* the path of its own for auth.check; empty: auth.check.get;
 				  "none": it is not asked */
 };

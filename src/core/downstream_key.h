@@ -26,8 +26,9 @@ int downstream_key_splice(struct str body, struct str field, const char *key, st
 
 /*
  * Where a key is put ("header Idempotency-Key https://…", "field reference https://…"; empty:
- * nowhere), as a text that is kept with the operation. Only the service at that URL knows the key,
- * and only in the place in which it was given; what the configuration says of both may change.
+ * nowhere), as a text that is kept with the operation. Only that service (its URL, and the name of
+ * the credential that it is shown) knows the key, and only in the place in which it was given; what
+ * the configuration says of both may change.
  * 0, FAIL_MEMORY.
  */
 int downstream_key_place(const struct rule_downstream_key *rule, struct str service,

@@ -189,7 +189,7 @@ struct policy policy_of(const struct settings *settings, const struct action *ac
 
 struct str policy_service(const struct policy *policy)
 {
-	return policy->settings->upstreams[policy->upstream].url.text;
+	return policy->settings->upstreams[policy->upstream].service;
 }
 
 bool policy_token_in_body(const struct policy *policy)

@@ -50,7 +50,7 @@ static inline const struct settings_upstream *policy_upstream(const struct polic
 	return &policy->settings->upstreams[policy->upstream];
 }
 
-/* The URL of its upstream. */
+/* Who is behind its upstream: its URL and the name of the credential that is shown there. */
 struct str policy_service(const struct policy *policy);
 
 /* Does the action find its token in the body? */

@@ -90,6 +90,32 @@ def test_a_service_that_a_reload_changed(start_gate, upstream, token, account, h
         other.stop()
 
 
+@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}])
+@pytest.mark.parametrize('before, after', [('pay_test', 'pay_live'), (None, 'pay_live'), ('pay_test', None)])
+def test_a_name_that_a_reload_changed(start_gate, upstream, token, account, how, before, after):
+    # Shows the same of a service that is another one for another credential, as a practice side is: it has not
+    # seen the key of what was sent in the first name, and does not show that name's effects.
+    def named(name):
+        return settings(upstream, default={'credential': name} if name else None, **how)
+    gate = start_gate(config=named(before))
+    for name in ('pay_test', 'pay_live'):
+        assert gate.operator(f'/api/secrets/{name}', 'PUT', {'value': name}).status in (200, 201, 204)
+    upstream.always(PATH, drop())
+    upstream.always(FIND, answer(500, works=False))
+    first = post(gate, token, account)
+    assert first.slug == 'outcome-unknown'
+    reload(gate, named(after))
+    upstream.always(PATH, answer(201))
+    upstream.always(FIND, said({'data': []}, works=False))
+    sent, asked = len(upstream.seen(PATH)), len(upstream.seen(FIND))
+    assert post(gate, token, account).slug == 'outcome-unknown'
+    stays_at(upstream, sent)
+    stays_at(upstream, asked, FIND, 0.1)
+    assert gate.operation(first.operation, account)['state'] == 'unknown'
+    reload(gate, named(before))
+    assert eventually(lambda: post(gate, token, account).status == 201)
+
+
 def test_a_probe_that_a_reload_changed(start_gate, upstream, token, account):
     # Shows that the answer to the old question is not read by the new question's rules: it would look
     # as if nothing were there.

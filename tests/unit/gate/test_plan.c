@@ -24,7 +24,7 @@ static int set_up(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
 
-	upstream.url.text = STR("https://a.test");
+	upstream.url.text = upstream.service = STR("https://a.test");
 	world->settings = (struct settings){
 		.upstreams = &upstream,
 		.upstream_count = 1,
