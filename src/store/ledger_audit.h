@@ -21,14 +21,14 @@
 #include "audit/tip.h"
 #include "store/sealer.h"
 #include "store/store.h"
+#include "vault/nonces.h"
 
 #include <sqlite3.h>
 
 struct ledger;
 
 enum {
-	AUDIT_NONCES = 64, /* drawn together */
-	AUDIT_EVENTS = 2,  /* that one entry may tell of */
+	AUDIT_EVENTS = 2, /* that one entry may tell of */
 };
 
 enum { LEDGER_WHY_MAX = 1024 }; /* bytes of a reason that an entry of ours tells */
@@ -65,8 +65,7 @@ struct ledger_audit {
 	struct buf fresh; /* entries that were committed last; may be empty… */
 	uint64_t fresh_first, fresh_end;
 	struct buf slice; /* what was read for the sealer */
-	uint8_t nonces[AUDIT_NONCES][ENTRY_NONCE_SIZE];
-	size_t nonces_left;
+	struct nonces nonces;
 
 	/* Epochs. */
 	bool has_turned;	/* an epoch has ended since it was looked what is kept */

@@ -12,6 +12,8 @@
 
 #include "base/err.h"
 
+_Static_assert((int)VAULT_NONCE_SIZE == (int)ENTRY_NONCE_SIZE, "one kind of nonce");
+
 enum {
 	ROW_MAX = 1 << 20,   /* bytes after which a transaction begins another row */
 	FRESH_MAX = 1 << 20, /* bytes that are kept in memory for the sealer */
@@ -59,17 +61,6 @@ void ledger_audit_undo(struct ledger_audit *audit)
 	audit->now = audit->now_before;
 }
 
-static const uint8_t *next_nonce(struct ledger *ledger)
-{
-	struct ledger_audit *audit = &ledger->audit;
-
-	if (!audit->nonces_left) {
-		env_random(ledger->env, audit->nonces, sizeof(audit->nonces));
-		audit->nonces_left = AUDIT_NONCES;
-	}
-	return audit->nonces[--audit->nonces_left];
-}
-
 static int put_row(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
@@ -96,7 +87,7 @@ int ledger_audit_append(struct ledger *ledger, enum entry_type type)
 		buf_clear(&audit->row);
 	}
 	if (entry_type_is_encrypted(type))
-		memcpy(entry.nonce, next_nonce(ledger), sizeof(entry.nonce));
+		nonces_next(&audit->nonces, ledger->env, entry.nonce);
 	if (r == 0 &&
 	    tip_append(&audit->tip, &entry, &audit->now.keys.data, &audit->row, NULL) != 0)
 		r = fail(FAIL_STORE);

@@ -8,8 +8,7 @@
  *
  * Authenticated with it: a label, the kind of place with a NUL, the place's number and its name,
  * and the first five bytes. Keys lie in memory that is not swapped and not dumped; the list only
- * grows, so that whoever seals reads it without a lock. Nonces are drawn many at a time: a system
- * call for each would show.
+ * grows, so that whoever seals reads it without a lock.
  */
 #include "vault/vault_internal.h"
 
@@ -52,11 +51,7 @@ uint32_t vault_newest_key(const struct vault *vault)
 static void next_nonce(struct vault *vault, uint8_t out[VAULT_NONCE_SIZE])
 {
 	pthread_mutex_lock(&vault->lock);
-	if (!vault->nonces_left) {
-		env_random(vault->env, vault->nonces, sizeof(vault->nonces));
-		vault->nonces_left = VAULT_NONCES;
-	}
-	memcpy(out, vault->nonces[--vault->nonces_left], VAULT_NONCE_SIZE);
+	nonces_next(&vault->nonces, vault->env, out);
 	pthread_mutex_unlock(&vault->lock);
 }
 

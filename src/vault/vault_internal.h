@@ -3,11 +3,10 @@
 #define VAULT_VAULT_INTERNAL_H
 
 #include "vault/box.h"
+#include "vault/nonces.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-enum { VAULT_NONCES = 64 }; /* drawn together */
 
 struct ring_key {
 	uint32_t number;
@@ -24,9 +23,8 @@ struct vault {
 	char *folder;
 	struct ring *ring;
 	atomic_size_t count;  /* of its keys; grows */
-	pthread_mutex_t lock; /* the two below */
-	uint8_t nonces[VAULT_NONCES][VAULT_NONCE_SIZE];
-	size_t nonces_left;
+	pthread_mutex_t lock; /* what follows */
+	struct nonces nonces;
 };
 
 #endif
