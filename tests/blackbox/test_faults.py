@@ -224,7 +224,7 @@ def test_what_a_dead_gate_left_unsynced(broken, upstream, path, token):
     # next one before it is replayed: no client learns what a power cut could still take back.
     for nth in range(1, 80):
         key = f'{token}-{nth}'
-        broken.machine.arm('kill', nth)
+        broken.machine.arm('unsynced', nth, FOREVER)
         with contextlib.suppress(Closed, OSError):
             broken.post(f'{path}-{nth}', key)
             continue

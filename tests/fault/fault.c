@@ -26,12 +26,13 @@
 
 enum kind {
 	KIND_NONE,
-	KIND_ERROR,   /* the call fails with `number` */
-	KIND_SHORT,   /* a write takes half of its bytes; other calls go well */
-	KIND_KILL,    /* the process dies before the call */
-	KIND_KILLED,  /* the process dies after the call */
-	KIND_TORN,    /* a write takes half of its bytes, then the process dies */
-	KIND_NO_SYNC, /* syncs fail with `number`, the other calls go well */
+	KIND_ERROR,    /* the call fails with `number` */
+	KIND_SHORT,    /* a write takes half of its bytes; other calls go well */
+	KIND_KILL,     /* the process dies before the call */
+	KIND_KILLED,   /* the process dies after the call */
+	KIND_TORN,     /* a write takes half of its bytes, then the process dies */
+	KIND_NO_SYNC,  /* syncs fail with `number`, the other calls go well */
+	KIND_UNSYNCED, /* the process dies before a sync, the other calls go well */
 };
 
 /* What the test writes and reads, in the order harness/fault.py knows. */
@@ -116,6 +117,8 @@ static enum kind fate(int fd, bool is_sync)
 		return KIND_NONE;
 	if (kind == KIND_NO_SYNC)
 		kind = is_sync ? KIND_ERROR : KIND_NONE;
+	if (kind == KIND_UNSYNCED)
+		kind = is_sync ? KIND_KILL : KIND_NONE;
 	if (kind == KIND_KILL)
 		die();
 	if (kind == KIND_ERROR)

@@ -11,7 +11,8 @@ from .gate import BINARY
 
 FIELDS = ('kind', 'first', 'times', 'number', 'calls', 'sync_ms', 'clock_ms', 'allocation',
           'allocations', 'log_syncs')
-KINDS = {'none': 0, 'error': 1, 'short': 2, 'kill': 3, 'killed': 4, 'torn': 5, 'no_sync': 6}
+KINDS = {'none': 0, 'error': 1, 'short': 2, 'kill': 3, 'killed': 4, 'torn': 5, 'no_sync': 6,
+         'unsynced': 7}
 FOREVER = 1 << 60
 
 
