@@ -19,6 +19,7 @@ enum { PAGE_DEFAULT = 50, PAGE_MAX = 200, TIME_TEXT = 25 };
 struct looking {
 	struct str operation, token, account, agent, event, from, to; /* empty: any */
 	struct str scope; /* the only account that is shown; empty: all */
+	uint64_t before;  /* the entry before which the page begins */
 	uint64_t limit, count;
 	struct json_writer *json;
 	struct buf *body;
@@ -132,9 +133,9 @@ static const char *read_time(struct str value, struct arena *mem, struct str *ou
 		       : "from and to are times like 2026-01-31T09:00:00Z.";
 }
 
-static const char *read_parameter(struct looking *looking, struct str name, struct str value,
-				  uint64_t *out_before)
+static const char *read_parameter(void *state, struct str name, struct str value)
 {
+	struct looking *looking = state;
 	const struct {
 		const char *name;
 		struct str *at;
@@ -160,30 +161,20 @@ static const char *read_parameter(struct looking *looking, struct str name, stru
 			       ? NULL
 			       : "limit is a number from 1 to 200.";
 	if (str_equal(name, STR("cursor")))
-		return str_to_u64(value, INT64_MAX, out_before)
+		return str_to_u64(value, INT64_MAX, &looking->before)
 			       ? NULL
 			       : "cursor is the `next` of an earlier page.";
 	return "The filters are operation, token, account, agent, event, from, to, limit and "
 	       "cursor.";
 }
 
-static const char *read_query(struct looking *looking, uint64_t *out_before)
-{
-	struct str query = looking->call->exchange->request.parts.query, name, value;
-	const char *wrong = NULL;
-
-	while (!wrong && query_next(&query, &looking->call->exchange->mem, &name, &value))
-		wrong = read_parameter(looking, name, value, out_before);
-	return wrong;
-}
-
-static void answer_page(struct api_call *call, struct looking *looking, uint64_t before)
+static void answer_page(struct api_call *call, struct looking *looking)
 {
 	const struct gate *gate = call->admin->gate;
 	struct audit_page page = {
 		.data = gate_settings(gate)->data.at,
 		.vault = gate->vault,
-		.before = before,
+		.before = looking->before,
 		.looks = AUDIT_PAGE_LOOKS_MAX,
 		.on_entry = on_entry,
 		.state = looking,
@@ -218,14 +209,17 @@ static void answer_page(struct api_call *call, struct looking *looking, uint64_t
 
 void api_audit(struct api_call *call)
 {
-	struct looking looking = {.limit = PAGE_DEFAULT, .scope = api_scope(call), .call = call};
-	uint64_t before = UINT64_MAX;
-	const char *wrong = read_query(&looking, &before);
+	struct looking looking = {.before = UINT64_MAX,
+				  .limit = PAGE_DEFAULT,
+				  .scope = api_scope(call),
+				  .call = call};
+	const char *wrong = query_read_all(call->exchange->request.parts.query,
+					   &call->exchange->mem, read_parameter, &looking);
 
 	if (wrong)
 		api_problem(call, PROBLEM_QUERY_MALFORMED, wrong);
 	else
-		answer_page(call, &looking, before);
+		answer_page(call, &looking);
 }
 
 /* -- how far it is signed ----------------------------------------------------------- */
