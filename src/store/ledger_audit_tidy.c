@@ -33,6 +33,7 @@ static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 
 	if (ledger_audit_slice(ledger, look->next, &slice, &end) != 0) {
 		audit->is_unreadable = true;
+		ledger_audit_show(ledger);
 		log_note(ledger->log, LOG_ERROR, "audit_not_sealed", "why",
 			 "entries of the audit log cannot be read from the database");
 		return;
