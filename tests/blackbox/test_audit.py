@@ -43,6 +43,21 @@ def close(gate):
     assert gate.wait_exit() == 0
 
 
+def outlive(gate, path, token, copy):
+    """Write, keep a copy of the data directory as it is then, write once more, and stop."""
+    gate.post(path, token)
+    close(gate)
+    shutil.copytree(gate.data, copy)
+    gate.restart()
+    gate.post(path + '-2', token + '-2')
+    close(gate)
+
+
+def put_back(gate, copy):
+    shutil.rmtree(gate.data)
+    shutil.copytree(copy, gate.data)
+
+
 @pytest.fixture
 def audited(start_gate, upstream):
     return start_gate(None, ruled(upstream, ACTIONS, audit=SOON))
@@ -269,15 +284,9 @@ def test_an_older_copy_is_rolled_back(start_gate, upstream, path, token, tmp_pat
     anchor = tmp_path / 'elsewhere'
     anchor.mkdir()
     gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor]}))
-    gate.post(path, token)
-    close(gate)
-    shutil.copytree(gate.data, tmp_path / 'backup')
-    gate.restart()
-    gate.post(path + '-2', token + '-2')
-    close(gate)
+    outlive(gate, path, token, tmp_path / 'backup')
     assert verify(gate, '--since', anchor / 'checkpoint') == ('ok', 0)
-    shutil.rmtree(gate.data)
-    shutil.copytree(tmp_path / 'backup', gate.data)
+    put_back(gate, tmp_path / 'backup')
     gate.launch()
     assert gate.wait_exit() != 0
     assert 'rolled back' in gate.tail() + str(gate.stdout)

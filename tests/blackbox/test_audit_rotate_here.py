@@ -1,6 +1,5 @@
 """`audit rotate` where no gate runs: the epoch ends on the store itself, as a gate would end it."""
 import json
-import shutil
 import subprocess
 import time
 
@@ -8,7 +7,7 @@ import pytest
 
 from harness.gate import BINARY, command, config
 from harness.rules import eventually
-from test_audit import SOON, close, events, shown, verify, vkey
+from test_audit import SOON, close, events, outlive, put_back, shown, verify, vkey
 from test_audit_epochs import is_there, report
 from test_crash import Crowd
 
@@ -132,14 +131,8 @@ def test_what_would_keep_a_gate_from_starting(start_gate, upstream, path, token,
     anchor = tmp_path / 'elsewhere'
     anchor.mkdir()
     gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor]}))
-    gate.post(path, token)
-    close(gate)
-    shutil.copytree(gate.data, tmp_path / 'backup')
-    gate.restart()
-    gate.post(path + '-2', token + '-2')
-    close(gate)
-    shutil.rmtree(gate.data)
-    shutil.copytree(tmp_path / 'backup', gate.data)
+    outlive(gate, path, token, tmp_path / 'backup')
+    put_back(gate, tmp_path / 'backup')
     done = rotate(gate, '--config', gate.config_file)
     assert done.returncode == 1 and 'rolled back' in done.stderr, done
     assert is_there(gate, 'audit.key') and not is_there(gate, 'audit.1.key')

@@ -8,7 +8,7 @@ import pytest
 from harness.gate import command, config
 from harness.rules import eventually
 from harness.witness import Anchor, Witness
-from test_audit import SOON, close, verify, vkey
+from test_audit import SOON, close, outlive, put_back, verify, vkey
 
 
 @pytest.fixture
@@ -25,11 +25,6 @@ def anchor():
     server = Anchor()
     yield server
     server.stop()
-
-
-def put_back(gate, copy):
-    shutil.rmtree(gate.data)
-    shutil.copytree(copy, gate.data)
 
 
 def checkpoint(gate):
@@ -237,12 +232,7 @@ def test_an_anchor_catches_an_older_copy(start_gate, upstream, anchor, path, tok
     # Shows that a data directory put back from a backup does not start beside its anchor, and that
     # nothing there is written over.
     gate = start_gate(None, config(upstream, audit={**SOON, 'anchors': [anchor.url]}))
-    gate.post(path, token)
-    close(gate)
-    shutil.copytree(gate.data, tmp_path / 'backup')
-    gate.restart()
-    gate.post(path + '-2', token + '-2')
-    close(gate)
+    outlive(gate, path, token, tmp_path / 'backup')
     kept = dict(anchor.files)
     newest = tmp_path / 'newest'
     shutil.copytree(gate.data, newest)

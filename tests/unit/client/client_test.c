@@ -80,15 +80,25 @@ struct step place_step(const char *step)
 			     .url = STR("http://h.test/")};
 }
 
-struct journal_entry place_entry(struct place *place, const char *name)
+static struct journal_entry entry_of(struct place *place, const char *name, bool is_anew)
 {
 	struct step step = place_step(name);
 	struct journal_entry entry = {.id = 0};
-	int r = journal_token(place->journal, &step, false, &place->mem, &entry, &place->err);
+	int r = journal_token(place->journal, &step, is_anew, &place->mem, &entry, &place->err);
 
 	if (r != 0)
 		fail_msg("%d: %s", r, place->err.text);
 	return entry;
+}
+
+struct journal_entry place_entry(struct place *place, const char *name)
+{
+	return entry_of(place, name, false);
+}
+
+struct journal_entry place_entry_anew(struct place *place, const char *name)
+{
+	return entry_of(place, name, true);
 }
 
 int place_claim(struct place *place, int64_t id, int n, struct journal_entry *out_entry)

@@ -27,8 +27,9 @@ void place_close(struct place *place);
 /* POST to a URL, by task "t" and this step. */
 struct step place_step(const char *step);
 
-/* Its current entry. */
+/* Its current entry; or one that is made anew. */
 struct journal_entry place_entry(struct place *place, const char *step);
+struct journal_entry place_entry_anew(struct place *place, const char *step);
 
 /* Claim it with a body {"n": n}; what journal_claim() says. */
 int place_claim(struct place *place, int64_t id, int n, struct journal_entry *out_entry);

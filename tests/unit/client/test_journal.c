@@ -24,16 +24,6 @@ static int set_up(void **state)
 	return 0;
 }
 
-static struct journal_entry made_anew(struct place *place, const char *name)
-{
-	struct step step = place_step(name);
-	struct journal_entry entry = {.id = 0};
-
-	assert_int_equal(
-		journal_token(place->journal, &step, true, &place->mem, &entry, &place->err), 0);
-	return entry;
-}
-
 static void assert_same(struct str a, struct str b)
 {
 	if (!str_equal(a, b))
@@ -63,8 +53,8 @@ static void a_step_keeps_its_token(void **state)
 static void a_new_action_has_another_token_that_stays(void **state)
 {
 	struct place *place = *state;
-	struct journal_entry first = place_entry(place, "s"), second = made_anew(place, "s"),
-			     third = made_anew(place, "s");
+	struct journal_entry first = place_entry(place, "s"), second = place_entry_anew(place, "s"),
+			     third = place_entry_anew(place, "s");
 
 	assert_false(str_equal(first.step.token, second.step.token));
 	assert_false(str_equal(second.step.token, third.step.token));
@@ -82,8 +72,8 @@ static void a_new_action_after_a_failure_names_it(void **state)
 
 	assert_int_equal(place_claim(place, entry.id, 1, &found), 0);
 	assert_int_equal(journal_settle(place->journal, entry.id, &failed, &place->err), 0);
-	assert_same(made_anew(place, "s").retry_of, STR("op_1"));
-	assert_int_equal(made_anew(place, "s").retry_of.len, 0);
+	assert_same(place_entry_anew(place, "s").retry_of, STR("op_1"));
+	assert_int_equal(place_entry_anew(place, "s").retry_of.len, 0);
 }
 
 static struct step by_hand(struct str token)
@@ -406,7 +396,7 @@ static void the_list_has_the_newest_first(void **state)
 	place->now_ms -= 3600000; /* whatever the clock says */
 	assert_int_equal(place_claim(place, second.id, 1, &(struct journal_entry){.id = 0}), 0);
 	assert_int_equal(place_settle(place, second.id, ENTRY_DONE), 0);
-	made_anew(place, "a");
+	place_entry_anew(place, "a");
 	assert_int_equal(list_of(place, (struct journal_filter){.limit = 10}, &list), 3);
 	assert_int_equal(list[1].id, second.id);
 	assert_int_equal(list[2].id, first.id);
@@ -514,15 +504,15 @@ static void an_id_is_never_given_twice(void **state)
 static void a_successor_that_is_forgotten_leaves_the_one_before(void **state)
 {
 	struct place *place = *state;
-	struct journal_entry first = place_entry(place, "s"), second = made_anew(place, "s"),
-			     third = made_anew(place, "s");
+	struct journal_entry first = place_entry(place, "s"), second = place_entry_anew(place, "s"),
+			     third = place_entry_anew(place, "s");
 
 	assert_int_equal(journal_forget(place->journal, third.id, false, &place->err), 0);
 	assert_int_equal(place_entry(place, "s").id, second.id);
 	assert_true(place_entry(place, "s").is_current);
 	assert_int_equal(journal_forget(place->journal, first.id, false, &place->err), 0);
 	assert_int_equal(place_entry(place, "s").id, second.id);
-	assert_int_not_equal(made_anew(place, "s").id, second.id);
+	assert_int_not_equal(place_entry_anew(place, "s").id, second.id);
 }
 
 /* What an older client may have left: the step's first entry, and none that is current. */

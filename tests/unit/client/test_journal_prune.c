@@ -34,16 +34,6 @@ static struct journal_entry settled(struct place *place, const char *step, enum 
 	return entry;
 }
 
-static struct journal_entry made_anew(struct place *place, const char *name)
-{
-	struct step step = place_step(name);
-	struct journal_entry entry = {.id = 0};
-
-	assert_int_equal(
-		journal_token(place->journal, &step, true, &place->mem, &entry, &place->err), 0);
-	return entry;
-}
-
 /* Forget what has not changed since; as many as were foretold. */
 static uint64_t pruned(struct place *place, int64_t before_ms)
 {
@@ -123,9 +113,9 @@ static void an_older_one_that_stays_keeps_the_current_one(void **state)
 	struct place *place = *state;
 	struct journal_entry first = settled(place, "s", ENTRY_UNKNOWN), second, third;
 
-	made_anew(place, "s");
+	place_entry_anew(place, "s");
 	second = settled(place, "s", ENTRY_FAILED);
-	made_anew(place, "s");
+	place_entry_anew(place, "s");
 	third = settled(place, "s", ENTRY_DONE);
 	assert_int_equal(pruned(place, INT64_MAX), 1);
 	assert_false(is_there(place, second.id));
