@@ -87,9 +87,8 @@ int publisher_put_file(int folder, const char *path, struct str bytes)
 	return r == 0 ? sync_folder_of(folder, path) : r;
 }
 
-/* The names of whole tiles last once their folder is synced: before it changes, and before they
- * are signed. */
-static int sync_whole(struct publisher *publisher, struct publisher_part *part)
+/* The name of a whole tile lasts once its folder is synced. */
+static int sync_name(struct publisher *publisher, struct publisher_part *part)
 {
 	char path[TILE_PATH_MAX];
 	int r;
@@ -99,6 +98,36 @@ static int sync_whole(struct publisher *publisher, struct publisher_part *part)
 	tile_path(&part->whole, path);
 	r = sync_folder_of(publisher->folder.fd, path);
 	part->whole.width = 0;
+	return r;
+}
+
+/* All whole tiles last: before the folder of one changes, and before they are signed. */
+static int keep_whole(struct publisher *publisher)
+{
+	int r = 0;
+
+	if (disk_group_keep(&publisher->whole, publisher->folder.fd) != 0)
+		return fail_errno(FAIL_IO, errno);
+	for (unsigned level = 0; r == 0 && level < TILE_LEVELS; level++)
+		r = sync_name(publisher, &publisher->levels[level]);
+	if (r == 0)
+		r = sync_name(publisher, &publisher->bundle);
+	if (r == 0)
+		publisher->kept = publisher->bundle.index * TILE_WIDTH;
+	return r;
+}
+
+static int write_whole(struct publisher *publisher, const char *path, struct str bytes)
+{
+	int folder = publisher->folder.fd, r;
+
+	if (disk_group_put(&publisher->whole, folder, path, bytes, 0600) == 0)
+		return 0;
+	if (errno != ENOENT)
+		return fail_errno(FAIL_IO, errno);
+	r = make_way(folder, path);
+	if (r == 0 && disk_group_put(&publisher->whole, folder, path, bytes, 0600) != 0)
+		r = fail_errno(FAIL_IO, errno);
 	return r;
 }
 
@@ -112,7 +141,7 @@ static int put_whole(struct publisher *publisher, const struct tile *tile, struc
 	buf_clear(&publisher->file);
 	r = publisher->folder.reader.read(&publisher->folder, path, &publisher->file);
 	if (r == LOG_ABSENT)
-		return write_file(publisher->folder.fd, path, bytes);
+		return write_whole(publisher, path, bytes);
 	if (r < 0)
 		return r;
 	return r == 0 && str_equal(buf_str(&publisher->file), bytes) ? 0 : PUBLISHER_FORKED;
@@ -166,29 +195,30 @@ static struct tile tile_of(const struct publisher *publisher, const struct publi
 /* One more hash or entry is in the part: write it where it is whole. */
 static int grow_part(struct publisher *publisher, struct publisher_part *part)
 {
+	bool has_parts = part->last.width || part->older.width;
 	struct tile whole;
-	int r;
+	int r = 0;
 
 	if (++part->width < TILE_WIDTH)
 		return 0;
 	whole = tile_of(publisher, part);
-	r = whole.index % TILE_FOLDER ? 0 : sync_whole(publisher, part);
+	if (whole.index % TILE_FOLDER == 0 || publisher->whole.count == DISK_GROUP_MAX)
+		r = keep_whole(publisher);
 	if (r == 0)
 		r = put_whole(publisher, &whole, buf_str(&part->bytes));
 	if (r != 0)
 		return r;
 	part->whole = whole;
-	if (part->last.width || part->older.width) {
-		r = sync_whole(publisher, part); /* the last checkpoint needs one or the other */
-		if (r != 0)
-			return r;
-		remove_parts(publisher, &whole);
-	}
 	buf_clear(&part->bytes);
 	part->index++;
 	part->width = 0;
 	part->last.width = part->older.width = 0;
-	return 0;
+	if (!has_parts)
+		return 0;
+	r = keep_whole(publisher); /* the last checkpoint needs one or the other */
+	if (r == 0)
+		remove_parts(publisher, &whole);
+	return r;
 }
 
 static int grow_levels(struct publisher *publisher, const struct tree_growth *growth)
@@ -251,9 +281,8 @@ static int put_part(struct publisher *publisher, struct publisher_part *part)
 	char path[TILE_PATH_MAX];
 	int r;
 
-	r = sync_whole(publisher, part);
-	if (r != 0 || !tile.width || same_tile(&tile, &part->last))
-		return r;
+	if (!tile.width || same_tile(&tile, &part->last))
+		return 0;
 	tile_path(&tile, path);
 	r = publisher_put_file(publisher->folder.fd, path, buf_str(&part->bytes));
 	if (r != 0)
@@ -291,7 +320,9 @@ int publisher_seal(struct publisher *publisher)
 	require(!publisher->is_behind);
 	if (publisher->tip.frontier.size == publisher->published)
 		return 0;
-	r = put_part(publisher, &publisher->bundle);
+	r = keep_whole(publisher);
+	if (r == 0)
+		r = put_part(publisher, &publisher->bundle);
 	for (unsigned level = 0; r == 0 && level < TILE_LEVELS; level++)
 		r = put_part(publisher, &publisher->levels[level]);
 	if (r == 0)

@@ -2,10 +2,11 @@
  * Publishing a log: entries become files, and what is there is signed.
  *
  * The files are those of tiles.h and log_reader.h. Entries are taken one after another; a tile or
- * bundle that is whole is written at once and never again. Sealing writes the parts that are not
- * whole, then signs a checkpoint over everything taken, into checkpoints/<size> and then under
- * `checkpoint`. Each file is durable before the next one speaks of it, so a crash leaves the last
- * checkpoint and all that it needs, and publisher_open() goes on from there.
+ * bundle that is whole is written at once and never again, and is durable a few of them later.
+ * Sealing writes the parts that are not whole, then signs a checkpoint over everything taken, into
+ * checkpoints/<size> and then under `checkpoint`. Each file is durable before the next one speaks
+ * of it, so a crash leaves the last checkpoint and all that it needs, and publisher_open() goes on
+ * from there; what whole bundles keep beyond it, publisher_find() finds again.
  *
  * Always true: an entry is taken only where it follows the one before it, and the first one taken
  * follows the published checkpoint, which is ours and is the root of its own tiles. So a checkpoint
@@ -21,6 +22,7 @@
 #ifndef AUDIT_PUBLISHER_H
 #define AUDIT_PUBLISHER_H
 
+#include "audit/disk.h"
 #include "audit/log_reader.h"
 #include "audit/note.h"
 #include "audit/tiles.h"
@@ -34,7 +36,7 @@ struct publisher_part {
 	uint64_t index;
 	unsigned width;		 /* hashes, or entries, in `bytes`; below TILE_WIDTH */
 	struct tile last, older; /* parts written for the last checkpoint and the one before */
-	struct tile whole;	 /* the last whole one; width 0: its folder is synced */
+	struct tile whole;	 /* the last whole one; width 0: its name lasts */
 };
 
 /* Who signs, and who else may have signed what is there: keys of other epochs. Borrowed. */
@@ -49,10 +51,12 @@ struct publisher {
 	struct publisher_keys keys;
 	struct tip tip;		     /* with all that has been taken */
 	uint64_t published;	     /* size of the newest checkpoint */
+	uint64_t kept;		     /* so many entries are in whole bundles that last */
 	struct buf checkpoint, file; /* the newest one; scratch */
 	struct publisher_part levels[TILE_LEVELS], bundle;
-	size_t history; /* checkpoints that are kept; 0: not counted yet */
-	bool is_behind; /* a failure: the files are behind memory */
+	struct disk_group whole; /* tiles and bundles that do not last yet */
+	size_t history;		 /* checkpoints that are kept; 0: not counted yet */
+	bool is_behind;		 /* a failure: the files are behind memory */
 };
 
 /*
@@ -68,6 +72,14 @@ bool publisher_follow(struct tip *tip, struct str entry, struct tree_growth *out
 
 /* Take the next entry. 0; PUBLISHER_FORKED: it does not follow; FAIL_IO, FAIL_MEMORY. */
 int publisher_take(struct publisher *publisher, struct str entry);
+
+/*
+ * Entries beyond the published ones, up to before entry `to`, as whole bundles keep them. `take` is
+ * given each, and returns 0 to go on. 0; what it returned; PUBLISHER_FORKED: they are not there;
+ * FAIL_IO, FAIL_MEMORY.
+ */
+int publisher_find(struct publisher *publisher, uint64_t to,
+		   int (*take)(void *state, struct str entry), void *state);
 
 /* Publish what has been taken. 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY. */
 int publisher_seal(struct publisher *publisher);

@@ -172,6 +172,7 @@ static int load(struct publisher *publisher, const char *path, char *why, size_t
 	}
 	r = load_tree(publisher, &checkpoint);
 	publisher->published = checkpoint.size;
+	publisher->kept = publisher->bundle.index * TILE_WIDTH;
 	if (r < 0)
 		return explain(why, why_size, r, path, "cannot be read");
 	if (r == 0)
@@ -179,6 +180,41 @@ static int load(struct publisher *publisher, const char *path, char *why, size_t
 	snprintf(why, why_size, "%s: its tiles are not what its checkpoint was signed over; %s",
 		 path, mend);
 	return PUBLISHER_FORKED;
+}
+
+/* The entries of a bundle from entry `from` on, up to before `to`. */
+static int find_in(struct str bundle, uint64_t from, uint64_t to,
+		   int (*take)(void *state, struct str entry), void *state)
+{
+	uint64_t seq = from - from % TILE_WIDTH;
+	struct str entry;
+	int r = 0;
+
+	for (; r == 0 && seq < to && bundle_next(&bundle, &entry); seq++)
+		if (seq >= from)
+			r = take(state, entry);
+	return r == 0 && seq < to ? LOG_ABSENT : r;
+}
+
+int publisher_find(struct publisher *publisher, uint64_t to,
+		   int (*take)(void *state, struct str entry), void *state)
+{
+	struct tile tile = {.is_entries = true, .width = TILE_WIDTH};
+	uint64_t from = publisher->published, end;
+	struct buf bundle;
+	int r = 0;
+
+	buf_init(&bundle, TILE_BUNDLE_MAX);
+	for (; r == 0 && from < to; from = end) {
+		tile.index = from / TILE_WIDTH;
+		end = (tile.index + 1) * TILE_WIDTH;
+		buf_clear(&bundle);
+		r = publisher_read_tile(publisher, &tile, &bundle);
+		if (r == 0)
+			r = find_in(buf_str(&bundle), from, end < to ? end : to, take, state);
+	}
+	buf_fini(&bundle);
+	return r > 0 ? PUBLISHER_FORKED : r;
 }
 
 static void init_buffers(struct publisher *publisher)
@@ -214,6 +250,7 @@ void publisher_close(struct publisher *publisher)
 {
 	if (!publisher->keys.signer)
 		return;
+	disk_group_drop(&publisher->whole, publisher->folder.fd);
 	log_folder_close(&publisher->folder);
 	buf_fini(&publisher->checkpoint);
 	buf_fini(&publisher->file);
