@@ -280,6 +280,8 @@ int audit_read(struct audit_reading *reading)
 	arena_init(&reader.mem, RECORD_MEMORY);
 	reading->size = reading->unreadable = reading->erased = reading->pruned = 0;
 	r = open_log(&reader);
+	if (reading->size < reading->rest_from)
+		reading->size = reading->rest_from;
 	if (r == 0)
 		r = find_erased(&reader);
 	if (r == 0)

@@ -29,10 +29,11 @@ struct audit_reading {
 	int (*on_record)(void *state, const struct audit_record *record);
 	void *state;
 	/* NULL, or tells of entries from `from` on that are not published yet, with the same state.
-	 */
+	 * Those before `rest_from` are in whole bundles, published or not. */
+	uint64_t rest_from;
 	int (*read_rest)(void *state, uint64_t from, int (*tell)(void *teller, struct str bytes),
 			 void *teller);
-	uint64_t size;	     /* out: of the newest checkpoint, which is how far it is read */
+	uint64_t size;	     /* out: how far files are read: to the newest checkpoint, or beyond */
 	uint64_t unreadable; /* out: entries that no key opens, of those that are there */
 	uint64_t erased;     /* out: entries whose key is erased */
 	uint64_t pruned;     /* out: entries that are gone with it */

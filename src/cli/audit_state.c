@@ -384,8 +384,10 @@ static int compare_all(struct comparison *all, const char *directory, struct vau
 					.on_record = replay,
 					.state = all,
 					.read_rest = read_rest};
-	int r = audit_read(&reading);
+	int r = store_look_first_entry(all->look, &reading.rest_from);
 
+	if (r == 0)
+		r = audit_read(&reading);
 	all->has_unreadable = reading.unreadable || reading.erased || reading.pruned;
 	if (r == 0)
 		r = store_look_operations(all->look, meet, all);

@@ -55,6 +55,7 @@ struct ledger_audit {
 	struct ledger_epoch now, now_before;
 	struct tip tip, tip_before;
 	uint64_t sealed;	   /* entries that are published */
+	uint64_t kept;		   /* entries that whole bundles keep */
 	uint64_t first_put, first; /* entry in the table: after this transaction, and before */
 	uint64_t sealed_put, sealed_written; /* COUNTER_SEALED: in this transaction, and before */
 
@@ -143,8 +144,8 @@ void ledger_audit_release(struct ledger_audit *audit);
 
 /* Around a transaction. */
 void ledger_audit_begin(struct ledger_audit *audit);
-/* Before its commit: write what it says, the tip and what is sealed; drop a few entries that whole,
- * published bundles hold. Sets *r at a failure. */
+/* Before its commit: write what it says, the tip and what is sealed; drop a few entries that whole
+ * bundles keep. Sets *r at a failure. */
 void ledger_audit_put(struct ledger *ledger, int *r);
 void ledger_audit_committed(struct ledger_audit *audit);
 void ledger_audit_undo(struct ledger_audit *audit);

@@ -203,12 +203,15 @@ static int check_sizes(const struct ledger *ledger, const struct tip *published,
 	return 0;
 }
 
-static int check_rows(struct ledger *ledger, const struct tip *published, char *why,
-		      size_t why_size)
+/* What is not published is in bundles up to the first row, and then in rows. */
+static int check_rest(struct ledger *ledger, char *why, size_t why_size)
 {
-	struct tip tip = *published;
-	int r = follow_rows(ledger, &tip);
+	struct tip tip;
+	int r = sealer_find(ledger->audit.sealer, ledger->audit.first, &tip, why, why_size);
 
+	if (r != 0)
+		return r;
+	r = follow_rows(ledger, &tip);
 	if (r == 0 && same_tip(&tip, &ledger->audit.tip))
 		return 0;
 	snprintf(why, why_size,
@@ -287,7 +290,7 @@ static int open_files(struct ledger *ledger, const struct store_audit *settings,
 	if (r == 0)
 		r = check_sizes(ledger, &published, why, why_size);
 	if (r == 0)
-		r = check_rows(ledger, &published, why, why_size);
+		r = check_rest(ledger, why, why_size);
 	if (r == 0)
 		ledger->audit.sealed = published.frontier.size;
 	return r == 0 ? 0 : FAIL_STORE;

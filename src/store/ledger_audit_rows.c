@@ -3,8 +3,10 @@
  *
  * What a transaction says is one row, under the number of its first entry; where that is very much,
  * it is several. What was committed last stays in memory as well, so that it is not read again only
- * to be handed to the sealer; what does not fit there is read from its rows. A row is dropped once
- * all its entries are in whole bundles that are published.
+ * to be handed to the sealer; what does not fit there is read from its rows. A row is dropped soon
+ * after all its entries are in whole bundles that last (audit/publisher.h), published or not: the
+ * fewer there are, the more often their pages are used again before they are copied to the
+ * database.
  *
  * Always true: the entries of a row follow one another, and so do rows.
  */
@@ -18,6 +20,7 @@ enum {
 	ROW_MAX = 1 << 20,   /* bytes after which a transaction begins another row */
 	FRESH_MAX = 1 << 20, /* bytes that are kept in memory for the sealer */
 	SLICE = 256,	     /* entries read at once: what a slice's buffer certainly holds */
+	DROP = 1024,	     /* entries dropped at once: each time, the tree of rows is put right */
 };
 _Static_assert((int)FRESH_MAX <= (int)TILE_BUNDLE_MAX, "what is kept fits a slice's buffer");
 _Static_assert((int)SLICE <= (int)TILE_WIDTH, "and so does what is read at once");
@@ -105,18 +108,14 @@ static int put_tip(struct ledger *ledger)
 	return ledger_run(ledger, put);
 }
 
-/*
- * Only what the database itself knows to be published, and one bundle at a time: what goes makes
- * room for what comes.
- */
 static int drop(struct ledger *ledger)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	sqlite3_stmt *drop = ledger_statement(ledger, SQL_AUDIT_DROP);
 
-	if (audit->sealed_written / TILE_WIDTH <= audit->first / TILE_WIDTH)
+	if (audit->kept < audit->first + DROP)
 		return 0;
-	audit->first_put = (audit->first / TILE_WIDTH + 1) * TILE_WIDTH;
+	audit->first_put = audit->first + DROP;
 	sqlite3_bind_int64(drop, 1, (int64_t)audit->first_put);
 	return ledger_run(ledger, drop);
 }

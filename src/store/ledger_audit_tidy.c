@@ -132,6 +132,7 @@ void ledger_audit_tidy(struct ledger *ledger)
 		return;
 	sealer_look(ledger->audit.sealer, &look);
 	ledger->audit.sealed = look.sealed;
+	ledger->audit.kept = look.kept;
 	ledger_epoch_tidy(ledger);
 	ledger_audit_show(ledger);
 	if (!look.has_room)

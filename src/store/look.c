@@ -158,6 +158,19 @@ int store_look_operations(struct store_look *look,
 			  0, visit_operation, &each);
 }
 
+static int note_first(void *state, sqlite3_stmt *row)
+{
+	uint64_t *seq = state;
+
+	*seq = (uint64_t)sqlite3_column_int64(row, 0);
+	return 0;
+}
+
+int store_look_first_entry(struct store_look *look, uint64_t *out_seq)
+{
+	return visit_rows(look, "SELECT coalesce(min(seq), 0) FROM audit", 0, note_first, out_seq);
+}
+
 struct entry_visit {
 	uint64_t from;
 	int (*visit)(void *state, struct str bytes);

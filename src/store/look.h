@@ -29,6 +29,10 @@ int store_look_operations(struct store_look *look,
 			  int (*visit)(void *state, const struct store_operation *operation),
 			  void *state);
 
+/* The first entry of the audit log that the database still has; 0 where it has none. 0, FAIL_STORE.
+ */
+int store_look_first_entry(struct store_look *look, uint64_t *out_seq);
+
 /* Every entry of the audit log from `seq` on that the database still has. As above. */
 int store_look_entries(struct store_look *look, uint64_t seq,
 		       int (*visit)(void *state, struct str bytes), void *state);

@@ -14,6 +14,7 @@
 #include "store/courier.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -53,6 +54,7 @@ struct sealer {
 
 static void *run(void *argument);
 static void copy_to_anchors(struct sealer *sealer);
+static int take(void *state, struct str entry);
 
 static int copy_order(struct sealer *sealer, const struct sealer_order *order)
 {
@@ -133,6 +135,33 @@ static int open_publisher(struct sealer *sealer, char *why, size_t why_size)
 	if (r == 0)
 		turn_if_there(sealer);
 	return r;
+}
+
+/* What the store may not have any more. As open_publisher(). */
+static int find(struct sealer *sealer, uint64_t to, char *why, size_t why_size)
+{
+	int r = publisher_find(&sealer->publisher, to, take, sealer);
+
+	if (r > 0)
+		snprintf(why, why_size,
+			 "tampered: entry %" PRIu64 " of the audit log is not in the database, and "
+			 "the bundle that kept it is not in %s as it was; keep the data directory "
+			 "as it is, and go on from a copy of it that is whole",
+			 sealer->publisher.tip.frontier.size, sealer->path);
+	if (r < 0)
+		snprintf(why, why_size, "%s cannot be read or written", sealer->path);
+	return r;
+}
+
+/* With nothing given: what goes on from here. */
+static void show(struct sealer *sealer)
+{
+	const struct publisher *publisher = &sealer->publisher;
+
+	sealer->look.next = publisher->tip.frontier.size;
+	sealer->look.sealed = publisher->published;
+	if (sealer->look.kept < publisher->kept)
+		sealer->look.kept = publisher->kept;
 }
 
 /* -- for the courier --------------------------------------------------------------- */
@@ -239,12 +268,21 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 	pthread_cond_init(&sealer->given, NULL);
 	pthread_cond_init(&sealer->taken, NULL);
 	buf_init(&sealer->slice, TILE_BUNDLE_MAX);
-	sealer->look = (struct sealer_look){.has_room = true,
-					    .next = sealer->publisher.published,
-					    .sealed = sealer->publisher.published};
+	sealer->look.has_room = true;
+	show(sealer);
 	*out_published = sealer->publisher.tip;
 	*out_sealer = sealer;
 	return 0;
+}
+
+int sealer_find(struct sealer *sealer, uint64_t to, struct tip *out_tip, char *why, size_t why_size)
+{
+	int r = find(sealer, to, why, why_size);
+
+	sealer->look.kept = to;
+	show(sealer);
+	*out_tip = sealer->publisher.tip;
+	return r;
 }
 
 int sealer_start(struct sealer *sealer)
@@ -384,20 +422,28 @@ static int seal(struct sealer *sealer)
 	return r;
 }
 
+/* The next entry. What an epoch ends with is sealed at once, by its own key. */
+static int take(void *state, struct str entry)
+{
+	struct sealer *sealer = state;
+	int r = publisher_take(&sealer->publisher, entry);
+
+	if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
+		r = seal(sealer);
+		if (r == 0)
+			turn_if_there(sealer);
+	}
+	return r;
+}
+
 static int take_slice(struct sealer *sealer)
 {
 	struct str rest = buf_str(&sealer->slice), entry;
 	int r = 0;
 
 	pthread_mutex_lock(&sealer->files);
-	while (r == 0 && entry_next(&rest, &entry)) {
-		r = publisher_take(&sealer->publisher, entry);
-		if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
-			r = seal(sealer);
-			if (r == 0)
-				turn_if_there(sealer);
-		}
-	}
+	while (r == 0 && entry_next(&rest, &entry))
+		r = take(sealer, entry);
 	if (r == 0 && sealer->then_seal)
 		r = seal(sealer);
 	pthread_mutex_unlock(&sealer->files);
@@ -434,6 +480,8 @@ static int reopen(struct sealer *sealer)
 		if (sealer->is_publisher_open)
 			publisher_close(&sealer->publisher);
 		r = open_publisher(sealer, why, sizeof(why));
+		if (r == 0)
+			r = find(sealer, sealer->look.kept, why, sizeof(why));
 		pthread_mutex_unlock(&sealer->files);
 		pthread_mutex_lock(&sealer->lock);
 	}
@@ -461,10 +509,8 @@ static bool settle(struct sealer *sealer, int r)
 	sealer->has_slice = false;
 	sealer->look.has_room = r == 0;
 	sealer->look.is_stopped = r != 0;
-	if (r == 0) {
-		sealer->look.next = sealer->publisher.tip.frontier.size;
-		sealer->look.sealed = sealer->publisher.published;
-	}
+	if (r == 0)
+		show(sealer);
 	pthread_cond_broadcast(&sealer->taken);
 	return r == 0;
 }

@@ -5,6 +5,7 @@
  * them (audit/publisher.h), seals when told to, and copies each checkpoint to the anchors that are
  * folders; those that are not, and witnesses, have a courier (courier.h). What is published was
  * committed before, so a crash at any point leaves files that are the beginning of the store's log.
+ * What whole bundles keep the store need not have any more, published or not.
  *
  * Can fail: the disk. It says so once in the log, waits, opens the files again and goes on from
  * their checkpoint; `next` says from where. Entries that do not follow what is published, or files
@@ -47,6 +48,13 @@ struct sealer;
 int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 		struct tip *out_published, char *why, size_t why_size);
 
+/*
+ * Before it is started: take what is not published, and only whole bundles keep, up to before entry
+ * `to`. *out_tip follows. 0; PUBLISHER_FORKED, FAIL_IO, FAIL_MEMORY with `why`.
+ */
+int sealer_find(struct sealer *sealer, uint64_t to, struct tip *out_tip, char *why,
+		size_t why_size);
+
 /* Start the thread. 0, FAIL_MEMORY. */
 int sealer_start(struct sealer *sealer);
 
@@ -55,6 +63,7 @@ struct sealer_look {
 	bool is_stopped; /* it waits after a failure, or has ended for good */
 	uint64_t next;
 	uint64_t sealed; /* entries that are published */
+	uint64_t kept;	 /* entries that whole bundles keep */
 };
 void sealer_look(struct sealer *sealer, struct sealer_look *out_look);
 

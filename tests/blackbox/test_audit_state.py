@@ -1,5 +1,7 @@
 """`audit verify --state`: what the service calls an effect, in the entries and in the store."""
 import json
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -109,3 +111,25 @@ def test_what_cannot_be_read_is_not_blamed(gate, make, number):
     close(gate)
     done = state(gate)
     assert done.returncode == 0 and '1 cannot be read' in done.stdout, done
+
+
+def test_entries_that_only_files_keep(start_gate, upstream, number):
+    # Shows that after a crash entries are found that no checkpoint covers and the database has no more.
+    gate = start_gate(None, ruled(upstream, {}, audit={'checkpoint_interval': '1h', 'checkpoint_entries': 1000000}))
+    gate.post(f'/kept/{number}', f'kept-{number}-first')
+    close(gate)
+    gate.start()
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda i: gate.post(f'/kept/{number}', f'kept-{number}-{i}'), range(1400)))
+    assert {answer.outcome for answer in answers} == {'created'}
+    gate.kill9()
+    db = sqlite3.connect(gate.data / 'counterfoil.db')
+    assert db.execute('SELECT min(seq) FROM audit').fetchone()[0] > 500
+    db.close()
+    done = state(gate)
+    assert done.returncode == 0 and '1401 in the store, 0 differ' in done.stdout, done
+    gate.start()
+    close(gate)
+    done = state(gate)
+    assert done.returncode == 0 and '1401 in the store, 0 differ' in done.stdout, done
+    assert upstream.effects(f'/kept/{number}') == 1401

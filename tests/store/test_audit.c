@@ -2,151 +2,14 @@
  * Shows that every change has its entry in the audit log, that what is published verifies, and that
  * a directory which does not fit what was published of it is refused.
  */
-#include "audit/keys.h"
-#include "audit/verify.h"
+#include "logged.h"
 #include "ruled.h"
-#include "world.h"
 
-#include <ftw.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { ENTRIES_MAX = 64, TEXT_SIZE = 2048 };
-
-static char directory[64];
-static struct world world;
-
-/* The log as its files have it. */
-static struct {
-	struct entry_key key;
-	struct verify_report report;
-	char texts[ENTRIES_MAX][TEXT_SIZE];
-	enum entry_type types[ENTRIES_MAX];
-	size_t count;
-} told;
-
-static int set_up(void **state)
-{
-	world_audit = NULL;
-	world_directory(directory);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	world_remove(directory);
-	return 0;
-}
-
-static int collect(void *state, uint64_t index, struct str bytes, const struct entry *entry)
-{
-	struct buf text;
-
-	assert_non_null(entry);
-	assert_in_range(told.count, 0, ENTRIES_MAX - 1);
-	buf_init(&text, TEXT_SIZE - 1);
-	assert_int_equal(entry_open(bytes, &told.key, &text), 0);
-	snprintf(told.texts[told.count], TEXT_SIZE, "%.*s", (int)text.len, text.at);
-	told.types[told.count++] = entry->type;
-	buf_fini(&text);
-	return 0;
-}
-
-/* Verify the published log and read what it says, where somebody collects that. */
-static void read_log(int (*on_entry)(void *, uint64_t, struct str, const struct entry *))
-{
-	struct verify_order order = {.on_entry = on_entry};
-	struct note_verifier verifier;
-	char path[128], why[256], vkey[NOTE_KEY_MAX] = "";
-	static const struct vault_master own;
-	struct vault *vault = NULL;
-	struct log_folder folder;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/keys/audit.vkey", directory);
-	file = fopen(path, "r");
-	assert_non_null(file);
-	assert_non_null(fgets(vkey, sizeof(vkey), file));
-	fclose(file);
-	vkey[strcspn(vkey, "\n")] = '\0';
-	assert_true(note_verifier_read(str_from(vkey), &verifier));
-	snprintf(path, sizeof(path), "%s/keys", directory);
-	assert_int_equal(vault_open(path, &own, &env_machine, &vault, why, sizeof(why)), 0);
-	assert_int_equal(audit_data_key_read(path, vault, 0, &told.key, why, sizeof(why)), 0);
-	vault_close(vault);
-	snprintf(path, sizeof(path), "%s/audit", directory);
-	assert_int_equal(log_folder_open(&folder, path), 0);
-	told.count = 0;
-	order.log = &folder.reader;
-	order.key = &verifier;
-	assert_int_equal(verify_log(&order, &told.report), 0);
-	log_folder_close(&folder);
-}
-
-static void close_and_read(size_t entries)
-{
-	world_close(&world);
-	read_log(collect);
-	assert_int_equal(told.report.result, VERIFY_OK);
-	assert_int_equal(told.count, entries);
-}
-
-/* As many as these, whatever they say. */
-static void close_and_count(size_t entries)
-{
-	world_close(&world);
-	read_log(NULL);
-	assert_int_equal(told.report.result, VERIFY_OK);
-	assert_int_equal(told.report.entries, entries);
-}
-
-static void assert_told(size_t index, enum entry_type type, const char *part)
-{
-	assert_in_range(index, 0, told.count - 1);
-	assert_int_equal(told.types[index], type);
-	if (!strstr(told.texts[index], part))
-		print_error("no %s in %s\n", part, told.texts[index]);
-	assert_non_null(strstr(told.texts[index], part));
-}
-
-static void open_world(void)
-{
-	if (world_open(&world, directory) != 0)
-		print_error("%s\n", world.why);
-	assert_non_null(world.store);
-}
-
-static void assert_refused(const char *part)
-{
-	assert_int_equal(world_open(&world, directory), FAIL_STORE);
-	if (!strstr(world.why, part))
-		print_error("%s\n", world.why);
-	assert_non_null(strstr(world.why, part));
-}
-
-static void execute(const char *sql)
-{
-	char path[128];
-	sqlite3 *db;
-
-	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-	sqlite3_close(db);
-}
-
-/* In a shell that knows the directory as $D. */
-static void shell(const char *script)
-{
-	assert_int_equal(setenv("D", directory, 1), 0);
-	assert_int_equal(system(script), 0);
-}
-
-static void leave_unsealed(void);
 
 /* -- what is told ------------------------------------------------------------------ */
 
@@ -356,21 +219,6 @@ static void texts_that_are_too_long_are_cut(void **state)
 
 /* -- sealing ----------------------------------------------------------------------- */
 
-static bool is_there(const char *name)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	return access(path, F_OK) == 0;
-}
-
-static void assert_comes(const char *name)
-{
-	for (int i = 0; i < 1000 && !is_there(name); i++)
-		usleep(10000);
-	assert_true(is_there(name));
-}
-
 static void checkpoint_comes_with_the_entries(void **state)
 {
 	static const struct store_audit often = {.checkpoint_entries = 4,
@@ -394,134 +242,6 @@ static void checkpoint_comes_with_time(void **state)
 	world_completed(&world, "acme", "t1");
 	assert_comes("audit/checkpoints/2");
 	world_close(&world);
-}
-
-static int number_of(const char *sql)
-{
-	sqlite3_stmt *count;
-	char path[128];
-	sqlite3 *db;
-	int number;
-
-	snprintf(path, sizeof(path), "%s/counterfoil.db", directory);
-	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &count, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(count), SQLITE_ROW);
-	number = sqlite3_column_int(count, 0);
-	sqlite3_finalize(count);
-	sqlite3_close(db);
-	return number;
-}
-
-static int count_rows(void)
-{
-	return number_of("SELECT count(*) FROM audit");
-}
-
-static void log_goes_on_over_many_tiles(void **state)
-{
-	char token[16];
-
-	for (int i = 0; i < 700; i++) {
-		if (i % 100 == 0)
-			open_world();
-		snprintf(token, sizeof(token), "t%d", i);
-		world_completed(&world, "acme", token);
-		if (i % 100 == 99)
-			world_close(&world);
-	}
-	assert_true(is_there("audit/tile/0/004"));
-	assert_true(is_there("audit/tile/1/000.p/5"));
-	assert_false(is_there("audit/tile/0/004.p"));
-	assert_true(count_rows() < 700); /* whole bundles are in files alone */
-	assert_true(count_rows() >= 1400 % 256);
-}
-
-/* One transaction of so many claims, each with a path of `length` bytes. */
-static void claim_together(int count, size_t length)
-{
-	char *path = calloc(1, length + 1), token[32];
-	static int number;
-
-	assert_non_null(path);
-	memset(path, 'p', length);
-	world_hold(&world);
-	for (int i = 0; i < count; i++) {
-		struct store_command *claim;
-
-		snprintf(token, sizeof(token), "together-%d", number++);
-		claim = world_claim(&world, "acme", token, 'a');
-		claim->operation.path = str_of(path, length);
-		world_submit(&world, claim);
-	}
-	world_release(&world);
-	world_wait(&world, count);
-	free(path);
-}
-
-static void transaction_of_many_entries_is_one_row(void **state)
-{
-	open_world();
-	world_completed(&world, "acme", "alone");
-	claim_together(100, 20);
-	close_and_count(102);
-	assert_int_equal(count_rows(), 3);
-	open_world(); /* all of them were running, which is one transaction more */
-	close_and_count(202);
-	assert_int_equal(count_rows(), 4);
-}
-
-/* More than a row holds, and more than is kept in memory for the sealer. */
-static void transaction_of_very_many_entries_is_several_rows(void **state)
-{
-	open_world();
-	claim_together(80, 30000);
-	world_completed(&world, "acme", "after");
-	close_and_count(82);
-	assert_int_equal(count_rows(), 5);
-}
-
-/* While the sealer has other things to do, more is committed than memory keeps for it. */
-static void rows_are_read_where_memory_does_not_reach(void **state)
-{
-	static const struct store_audit late = {.checkpoint_entries = 1 << 20,
-						.checkpoint_interval_ms = 1 << 30};
-
-	world_audit = &late;
-	open_world();
-	for (int i = 0; i < 12; i++)
-		claim_together(50, 4000);
-	assert_false(is_there("audit/checkpoint"));
-	close_and_count(600);
-}
-
-static void rows_go_once_all_their_entries_are_in_whole_bundles(void **state)
-{
-	world_audit = &soon;
-	open_world();
-	claim_together(200, 20);
-	claim_together(200, 20);
-	assert_comes("audit/checkpoints/400");
-	world_completed(&world, "acme", "t1"); /* knows of the checkpoint */
-	world_completed(&world, "acme", "t2");
-	close_and_count(404);
-	assert_int_equal(number_of("SELECT min(seq) FROM audit"), 200);
-}
-
-/* As after a crash: only the beginning of a row was published. */
-static void published_log_may_end_within_a_row(void **state)
-{
-	open_world();
-	world_completed(&world, "acme", "t0");
-	world_close(&world);
-	leave_unsealed();
-	assert_false(is_there("audit/checkpoints/6"));
-	execute("UPDATE audit SET entry = CAST("
-		"(SELECT entry FROM audit WHERE seq = 1) || (SELECT entry FROM audit WHERE seq = 2)"
-		" || (SELECT entry FROM audit WHERE seq = 3) AS BLOB) WHERE seq = 1");
-	execute("DELETE FROM audit WHERE seq IN (2, 3)");
-	open_world();
-	close_and_count(6);
 }
 
 /* -- what is refused --------------------------------------------------------------- */
@@ -678,11 +398,6 @@ static void origin_stays(void **state)
 	close_and_read(2);
 }
 
-#define ROW(test)                                                                                  \
-	{                                                                                          \
-#test, test, set_up, tear_down, NULL                                               \
-	}
-
 /* Who asked, who answered and what became of it: entries of their own. */
 static void people_are_told_of(void **state)
 {
@@ -726,34 +441,28 @@ static void people_are_told_of(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ROW(first_write_has_two_entries),
-		ROW(bodies_and_headers_are_not_told),
-		ROW(note_has_an_entry_of_its_own),
-		ROW(refusal_is_told_though_it_leaves_nothing),
-		ROW(administration_is_told_with_its_document),
-		ROW(administration_without_a_document_is_told),
-		ROW(people_are_told_of),
-		ROW(resolution_says_who_and_why),
-		ROW(what_was_lost_sight_of_is_told_at_the_next_start),
-		ROW(take_and_forced_release_are_told),
-		ROW(what_is_refused_leaves_no_entry),
-		ROW(texts_that_are_too_long_are_cut),
-		ROW(checkpoint_comes_with_the_entries),
-		ROW(checkpoint_comes_with_time),
-		ROW(log_goes_on_over_many_tiles),
-		ROW(transaction_of_many_entries_is_one_row),
-		ROW(transaction_of_very_many_entries_is_several_rows),
-		ROW(rows_are_read_where_memory_does_not_reach),
-		ROW(rows_go_once_all_their_entries_are_in_whole_bundles),
-		ROW(published_log_may_end_within_a_row),
-		ROW(keys_are_their_owners_alone),
-		ROW(missing_key_is_refused_once_there_are_entries),
-		ROW(older_database_is_rolled_back),
-		ROW(files_that_are_gone_are_missed),
-		ROW(older_directory_is_older_than_its_anchor),
-		ROW(unsealed_entries_are_sealed_by_the_next_one),
-		ROW(changed_rows_are_never_signed),
-		ROW(origin_stays),
+		LOGGED_ROW(first_write_has_two_entries),
+		LOGGED_ROW(bodies_and_headers_are_not_told),
+		LOGGED_ROW(note_has_an_entry_of_its_own),
+		LOGGED_ROW(refusal_is_told_though_it_leaves_nothing),
+		LOGGED_ROW(administration_is_told_with_its_document),
+		LOGGED_ROW(administration_without_a_document_is_told),
+		LOGGED_ROW(people_are_told_of),
+		LOGGED_ROW(resolution_says_who_and_why),
+		LOGGED_ROW(what_was_lost_sight_of_is_told_at_the_next_start),
+		LOGGED_ROW(take_and_forced_release_are_told),
+		LOGGED_ROW(what_is_refused_leaves_no_entry),
+		LOGGED_ROW(texts_that_are_too_long_are_cut),
+		LOGGED_ROW(checkpoint_comes_with_the_entries),
+		LOGGED_ROW(checkpoint_comes_with_time),
+		LOGGED_ROW(keys_are_their_owners_alone),
+		LOGGED_ROW(missing_key_is_refused_once_there_are_entries),
+		LOGGED_ROW(older_database_is_rolled_back),
+		LOGGED_ROW(files_that_are_gone_are_missed),
+		LOGGED_ROW(older_directory_is_older_than_its_anchor),
+		LOGGED_ROW(unsealed_entries_are_sealed_by_the_next_one),
+		LOGGED_ROW(changed_rows_are_never_signed),
+		LOGGED_ROW(origin_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
