@@ -145,7 +145,7 @@ void json_open_object(struct json_writer *writer);
 void json_close_object(struct json_writer *writer);
 void json_open_array(struct json_writer *writer);
 void json_close_array(struct json_writer *writer);
-void json_name(struct json_writer *writer, const char *name);
+void json_name(struct json_writer *writer, const char *name); /* ours: it needs no escape */
 void json_name_str(struct json_writer *writer, struct str name);
 void json_string(struct json_writer *writer, struct str text);
 void json_text(struct json_writer *writer, const char *text); /* NULL writes null */

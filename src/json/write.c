@@ -29,23 +29,13 @@ static void before(struct json_writer *writer, bool is_whole)
 	writer->needs_comma = is_whole;
 }
 
-/*
- * A name with its colon, or a value. Nearly all need no escape: those are one append, since texts
- * are most of what is written, and most of them are short.
- */
-static void put_text(struct json_writer *writer, struct str text, bool is_name)
+/* A name with its colon, or a value, that needs no escape. One append, since texts are most of what
+ * is written, and most of them are short. */
+static void put_plain(struct json_writer *writer, struct str text, bool is_name)
 {
 	size_t len = text.len + 2 + writer->needs_comma + is_name;
-	char *at;
+	char *at = buf_reserve(writer->out, len);
 
-	if (!is_plain(text)) {
-		before(writer, !is_name);
-		json_put_string(writer->out, text);
-		if (is_name)
-			buf_append_byte(writer->out, ':');
-		return;
-	}
-	at = buf_reserve(writer->out, len);
 	if (!at)
 		return;
 	if (writer->needs_comma)
@@ -58,6 +48,18 @@ static void put_text(struct json_writer *writer, struct str text, bool is_name)
 		at[text.len + 1] = ':';
 	buf_commit(writer->out, len);
 	writer->needs_comma = !is_name;
+}
+
+static void put_text(struct json_writer *writer, struct str text, bool is_name)
+{
+	if (is_plain(text)) {
+		put_plain(writer, text, is_name);
+		return;
+	}
+	before(writer, !is_name);
+	json_put_string(writer->out, text);
+	if (is_name)
+		buf_append_byte(writer->out, ':');
 }
 
 static void close_with(struct json_writer *writer, char bracket)
@@ -90,7 +92,7 @@ void json_close_array(struct json_writer *writer)
 
 void json_name(struct json_writer *writer, const char *name)
 {
-	json_name_str(writer, str_from(name));
+	put_plain(writer, str_from(name), true);
 }
 
 void json_name_str(struct json_writer *writer, struct str name)
