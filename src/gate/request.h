@@ -132,6 +132,9 @@ static inline struct str request_credential(const struct request *request)
 								       : request->caller.credential;
 }
 
+/* Whose request it is, and what it asks for, once it is recognised. Strings are the request's. */
+struct store_operation request_subject(const struct request *request);
+
 /* What goes upstream as a body, even an empty one? */
 bool request_has_body(const struct request *request);
 

@@ -262,3 +262,17 @@ enum step step_recognise_finish(struct request *request)
 	}
 	return r == 0 ? read_rules(request) : refuse(request, r, &error);
 }
+
+struct store_operation request_subject(const struct request *request)
+{
+	const struct http_request *http = &request->exchange->request;
+
+	return (struct store_operation){
+		.account = request->account,
+		.token = request->token,
+		.fingerprint = request->fingerprint,
+		.action = policy_action_name(&request->policy),
+		.method = http->method,
+		.path = http->parts.path,
+	};
+}

@@ -100,18 +100,11 @@ static int add_rules(struct request *request, struct store_command *command)
 static struct store_operation operation_of(const struct request *request)
 {
 	const struct settings *settings = request->generation->settings;
-	const struct http_request *http = &request->exchange->request;
+	struct store_operation operation = request_subject(request);
 
-	return (struct store_operation){
-		.account = request->account,
-		.token = request->token,
-		.fingerprint = request->fingerprint,
-		.method = http->method,
-		.path = http->parts.path,
-		.upstream = settings->upstreams[request->policy.upstream].name,
-		.action = policy_action_name(&request->policy),
-		.retry_of = request->retry_of,
-	};
+	operation.upstream = settings->upstreams[request->policy.upstream].name;
+	operation.retry_of = request->retry_of;
+	return operation;
 }
 
 static struct store_attempt attempt_of(const struct request *request)

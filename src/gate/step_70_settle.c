@@ -80,8 +80,10 @@ enum step step_settle_start(struct request *request)
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
 		.is_untried = request->is_untried,
-		.operation = {.id = request->id, .epoch = request->epoch},
+		.operation = request_subject(request),
 	};
+	request->command.operation.id = request->id;
+	request->command.operation.epoch = request->epoch;
 	if (request->is_found) {
 		ask_settlement(&request->ask, request->account, &request->command);
 		request->command.operation.reason = STR(ASK_THERE_ALREADY);

@@ -25,15 +25,7 @@ static void amend_attempt(struct request *request)
 /* It left nothing behind but what the audit log says. */
 static void tell_refusal(const struct request *request, const struct store_attempt *attempt)
 {
-	const struct http_request *http = &request->exchange->request;
-	const struct store_operation refused = {
-		.account = request->account,
-		.token = request->token,
-		.fingerprint = request->fingerprint,
-		.action = policy_action_name(&request->policy),
-		.method = http->method,
-		.path = http->parts.path,
-	};
+	const struct store_operation refused = request_subject(request);
 
 	store_tell(request->worker->gate->store, &refused, attempt);
 }

@@ -296,7 +296,7 @@ int ledger_say_claim(struct ledger *ledger, const struct store_command *command,
 
 int ledger_say_settled(struct ledger *ledger, const struct store_command *command)
 {
-	sqlite3_stmt *get = ledger_statement(ledger, SQL_AUDIT_SUBJECT);
+	sqlite3_stmt *subject = ledger_statement(ledger, SQL_AUDIT_SUBJECT);
 	struct store_operation operation = command->operation;
 	const struct ledger_said said = {
 		.type = type_of_event(command->event),
@@ -313,13 +313,15 @@ int ledger_say_settled(struct ledger *ledger, const struct store_command *comman
 
 	if (!store_is_protected())
 		return 0;
-	sqlite3_bind_int64(get, 1, id_op(&operation.id));
-	r = ledger_step(ledger, get);
+	if (operation.token.len)
+		return ledger_say(ledger, &said);
+	sqlite3_bind_int64(subject, 1, id_op(&operation.id));
+	r = ledger_step(ledger, subject);
 	if (r <= 0)
 		return r < 0 ? r : fail(FAIL_UNPLANNED);
-	ledger_audit_columns(get, 0, &operation);
+	ledger_audit_columns(subject, 0, &operation);
 	r = ledger_say(ledger, &said);
-	sqlite3_reset(get);
+	sqlite3_reset(subject);
 	return r;
 }
 

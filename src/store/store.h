@@ -163,7 +163,8 @@ struct store_command {
 	 * `state` if it is not to be running), settle and move (id, epoch; what they set:
 	 * reference, resource, reason, decided_by, each only where it is given, but for a
 	 * settlement that does not put it back into the queue: it says anew what reason and
-	 * decided_by are, mostly none; an account that is not empty must be the right one),
+	 * decided_by are, mostly none; an account that is not empty must be the right one; of a
+	 * settlement what the claim had too, which spares the audit log to read it),
 	 * find (id, or account and token).
 	 * out: claim and settle done: id, state, epoch, times; STORE_EXISTS, STORE_LOST, a claim
 	 * that picked up, a move, find: all of it. The answer comes with a find, and with
