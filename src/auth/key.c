@@ -77,12 +77,6 @@ void key_digest(struct str text, struct hash *out_digest)
 
 /* -- records ----------------------------------------------------------------------- */
 
-static void write_text(struct json_writer *json, const char *name, struct str text)
-{
-	json_name(json, name);
-	json_string(json, text);
-}
-
 static void write_number(struct json_writer *json, const char *name, int64_t number)
 {
 	json_name(json, name);
@@ -97,11 +91,11 @@ void key_record_write(const struct key_record *record, struct buf *out)
 	hex_write(record->digest.bytes, HASH_SIZE, digest);
 	json_writer_init(&json, out);
 	json_open_object(&json);
-	write_text(&json, "digest", str_of(digest, sizeof(digest)));
-	write_text(&json, "account", record->account);
-	write_text(&json, "agent", record->agent);
-	write_text(&json, "label", record->label);
-	write_text(&json, "role", str_from(role_name(record->role)));
+	json_pair(&json, "digest", str_of(digest, sizeof(digest)));
+	json_pair(&json, "account", record->account);
+	json_pair(&json, "agent", record->agent);
+	json_pair(&json, "label", record->label);
+	json_pair(&json, "role", str_from(role_name(record->role)));
 	json_name(&json, "all_accounts");
 	json_boolean(&json, record->has_all_accounts);
 	json_name(&json, "actions");
@@ -111,10 +105,10 @@ void key_record_write(const struct key_record *record, struct buf *out)
 	json_close_array(&json);
 	write_number(&json, "created_ms", record->created_ms);
 	write_number(&json, "expires_ms", record->expires_ms);
-	write_text(&json, "created_by", record->created_by);
+	json_pair(&json, "created_by", record->created_by);
 	write_number(&json, "revoked_ms", record->revoked_ms);
-	write_text(&json, "revoked_by", record->revoked_by);
-	write_text(&json, "revoked_why", record->revoked_why);
+	json_pair(&json, "revoked_by", record->revoked_by);
+	json_pair(&json, "revoked_why", record->revoked_why);
 	json_close_object(&json);
 }
 

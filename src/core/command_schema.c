@@ -43,8 +43,7 @@ static void write_text(struct json_writer *json, const char *name, struct str te
 {
 	if (text.len == 0)
 		return;
-	json_name(json, name);
-	json_string(json, text);
+	json_pair(json, name, text);
 }
 
 static void write_size(struct json_writer *json, const char *name, bool is_set, size_t size)

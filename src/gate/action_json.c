@@ -3,12 +3,6 @@
 
 #include "gate/policy.h"
 
-static void member(struct json_writer *json, const char *name, struct str value)
-{
-	json_name(json, name);
-	json_string(json, value);
-}
-
 static void member_text(struct json_writer *json, const char *name, const char *value)
 {
 	json_name(json, name);
@@ -56,10 +50,10 @@ static void write_lock(struct json_writer *json, const struct rule_lock *lock)
 	json_open_object(json);
 	write_parts(json, "on", lock->on, lock->count);
 	if (lock->resource.len)
-		member(json, "resource", lock->resource);
+		json_pair(json, "resource", lock->resource);
 	member_text(json, "held", lock->is_queue ? "queue" : "refuse");
 	if (lock->version.len)
-		member(json, "version", lock->version);
+		json_pair(json, "version", lock->version);
 	json_close_object(json);
 }
 
@@ -67,8 +61,8 @@ static void write_budget(struct json_writer *json, const struct rule_budget *bud
 {
 	json_name(json, "budget");
 	json_open_object(json);
-	member(json, "of", budget->of.name);
-	member(json, "amount", budget->amount);
+	json_pair(json, "of", budget->of.name);
+	json_pair(json, "amount", budget->amount);
 	member_text(json, "if_unknown", budget->lets_unknown ? "allow" : "refuse");
 	json_close_object(json);
 }
@@ -77,8 +71,8 @@ static void write_opens_budget(struct json_writer *json, const struct rule_opens
 {
 	json_name(json, "opens_budget");
 	json_open_object(json);
-	member(json, "id", opens->id);
-	member(json, "amount", opens->amount);
+	json_pair(json, "id", opens->id);
+	json_pair(json, "amount", opens->amount);
 	json_close_object(json);
 }
 

@@ -148,6 +148,7 @@ void json_close_array(struct json_writer *writer);
 void json_name(struct json_writer *writer, const char *name); /* ours: it needs no escape */
 void json_name_str(struct json_writer *writer, struct str name);
 void json_string(struct json_writer *writer, struct str text);
+void json_pair(struct json_writer *writer, const char *name, struct str text); /* both at once */
 void json_text(struct json_writer *writer, const char *text); /* NULL writes null */
 void json_integer(struct json_writer *writer, int64_t number);
 void json_boolean(struct json_writer *writer, bool value);

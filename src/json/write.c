@@ -29,6 +29,15 @@ static void before(struct json_writer *writer, bool is_whole)
 	writer->needs_comma = is_whole;
 }
 
+static char *quote(char *at, struct str text)
+{
+	*at++ = '"';
+	if (text.len)
+		memcpy(at, text.at, text.len);
+	at[text.len] = '"';
+	return at + text.len + 1;
+}
+
 /* A name with its colon, or a value, that needs no escape. One append, since texts are most of what
  * is written, and most of them are short. */
 static void put_plain(struct json_writer *writer, struct str text, bool is_name)
@@ -40,12 +49,9 @@ static void put_plain(struct json_writer *writer, struct str text, bool is_name)
 		return;
 	if (writer->needs_comma)
 		*at++ = ',';
-	*at++ = '"';
-	if (text.len)
-		memcpy(at, text.at, text.len);
-	at[text.len] = '"';
+	at = quote(at, text);
 	if (is_name)
-		at[text.len + 1] = ':';
+		*at = ':';
 	buf_commit(writer->out, len);
 	writer->needs_comma = !is_name;
 }
@@ -103,6 +109,26 @@ void json_name_str(struct json_writer *writer, struct str name)
 void json_string(struct json_writer *writer, struct str text)
 {
 	put_text(writer, text, false);
+}
+
+void json_pair(struct json_writer *writer, const char *name, struct str text)
+{
+	struct str key = str_from(name);
+	size_t len = key.len + text.len + 5 + writer->needs_comma;
+	char *at = is_plain(text) ? buf_reserve(writer->out, len) : NULL;
+
+	if (!at) {
+		json_name(writer, name);
+		json_string(writer, text);
+		return;
+	}
+	if (writer->needs_comma)
+		*at++ = ',';
+	at = quote(at, key);
+	*at++ = ':';
+	(void)quote(at, text);
+	buf_commit(writer->out, len);
+	writer->needs_comma = true;
 }
 
 void json_text(struct json_writer *writer, const char *text)

@@ -89,26 +89,20 @@ int approval_judge(const struct store_command *answer, const struct store_operat
 	return look_for_twin(consent, approval->answers, mem);
 }
 
-static void tell(struct json_writer *json, const char *name, struct str text)
-{
-	json_name(json, name);
-	json_string(json, text);
-}
-
 static void tell_answer(struct json_writer *json, const struct store_command *answer,
 			int64_t now_ms)
 {
 	const struct store_consent *consent = &answer->consent;
 
 	json_open_object(json);
-	tell(json, "by", consent->by);
-	tell(json, "agent", consent->agent);
-	tell(json, "account", consent->account);
-	tell(json, "role", consent->role ? str_from(role_name(consent->role)) : STR(""));
-	tell(json, "verdict", answer->kind == STORE_DENY ? STR("denied") : STR("approved"));
+	json_pair(json, "by", consent->by);
+	json_pair(json, "agent", consent->agent);
+	json_pair(json, "account", consent->account);
+	json_pair(json, "role", consent->role ? str_from(role_name(consent->role)) : STR(""));
+	json_pair(json, "verdict", answer->kind == STORE_DENY ? STR("denied") : STR("approved"));
 	json_name(json, "at_ms");
 	json_integer(json, now_ms);
-	tell(json, "why", consent->why);
+	json_pair(json, "why", consent->why);
 	json_close_object(json);
 }
 

@@ -82,8 +82,7 @@ static void tell(struct teller *teller, const char *name, struct str text, size_
 		return;
 	if (teller->cut != UNCUT && text.len > cut)
 		text.len = cut;
-	json_name(&teller->json, name);
-	json_string(&teller->json, text);
+	json_pair(&teller->json, name, text);
 }
 
 static void tell_text(struct teller *teller, const char *name, struct str text)

@@ -40,6 +40,31 @@ static void pieces_become_one_text(void **state)
 	buf_fini(&out);
 }
 
+static void pairs_are_names_and_texts(void **state)
+{
+	struct json_writer writer;
+	struct buf out;
+
+	buf_init(&out, 4096);
+	json_writer_init(&writer, &out);
+	json_open_object(&writer);
+	json_pair(&writer, "a", STR("plain"));
+	json_pair(&writer, "b", STR("\"\n"));
+	json_pair(&writer, "c", STR(""));
+	json_pair(&writer, "d", STR("\xff"));
+	json_close_object(&writer);
+	assert_true(str_equal(
+		buf_str(&out),
+		STR("{\"a\":\"plain\",\"b\":\"\\\"\\n\",\"c\":\"\",\"d\":\"\xef\xbf\xbd\"}")));
+	buf_fini(&out);
+	buf_init(&out, 8);
+	json_writer_init(&writer, &out);
+	json_pair(&writer, "a", STR("too long"));
+	assert_true(out.is_spoiled);
+	assert_int_equal(out.len, 0);
+	buf_fini(&out);
+}
+
 static void assert_written(struct str text, struct str wanted)
 {
 	struct json_writer writer;
@@ -114,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_become_one_text),
+		cmocka_unit_test(pairs_are_names_and_texts),
 		cmocka_unit_test(strings_are_escaped),
 		cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
 		cmocka_unit_test(what_is_written_reads_as_it_was),
