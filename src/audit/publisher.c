@@ -235,29 +235,33 @@ static int grow_levels(struct publisher *publisher, const struct tree_growth *gr
 	return r;
 }
 
-bool publisher_follow(struct tip *tip, struct str bytes, struct tree_growth *out_growth)
+bool publisher_follow(struct tip *tip, struct str bytes, const struct hash *leaf,
+		      struct tree_growth *out_growth)
 {
 	struct entry entry;
-	struct hash leaf;
+	struct hash made;
 	const char *why;
 
 	if (entry_read(bytes, &entry, &why) != 0 || entry.seq != tip->frontier.size ||
 	    !hash_equal(&entry.prev, &tip->last))
 		return false;
-	tree_hash_leaf(bytes, &leaf);
-	if (tree_append(&tip->frontier, &leaf, out_growth) != 0)
+	if (!leaf) {
+		tree_hash_leaf(bytes, &made);
+		leaf = &made;
+	}
+	if (tree_append(&tip->frontier, leaf, out_growth) != 0)
 		return false;
-	tip->last = leaf;
+	tip->last = *leaf;
 	return true;
 }
 
-int publisher_take(struct publisher *publisher, struct str entry)
+int publisher_take(struct publisher *publisher, struct str entry, const struct hash *leaf)
 {
 	struct tree_growth growth;
 	int r;
 
 	require(!publisher->is_behind);
-	if (!publisher_follow(&publisher->tip, entry, &growth))
+	if (!publisher_follow(&publisher->tip, entry, leaf, &growth))
 		return PUBLISHER_FORKED;
 	r = bundle_append(entry, &publisher->bundle.bytes);
 	if (r == 0)

@@ -67,11 +67,14 @@ int publisher_open(struct publisher *publisher, const char *path, const struct p
 		   char *why, size_t why_size);
 void publisher_close(struct publisher *publisher); /* safe on a zeroed one */
 
-/* Move `tip` past this entry, where it follows. False, and nothing is changed, where not. */
-bool publisher_follow(struct tip *tip, struct str entry, struct tree_growth *out_growth);
+/* Move `tip` past this entry, where it follows. False, and nothing is changed, where not. `leaf` is
+ * its leaf hash; NULL: it is made. */
+bool publisher_follow(struct tip *tip, struct str entry, const struct hash *leaf,
+		      struct tree_growth *out_growth);
 
-/* Take the next entry. 0; PUBLISHER_FORKED: it does not follow; FAIL_IO, FAIL_MEMORY. */
-int publisher_take(struct publisher *publisher, struct str entry);
+/* Take the next entry, as publisher_follow() does. 0; PUBLISHER_FORKED: it does not follow;
+ * FAIL_IO, FAIL_MEMORY. */
+int publisher_take(struct publisher *publisher, struct str entry, const struct hash *leaf);
 
 /*
  * Entries beyond the published ones, up to before entry `to`, as whole bundles keep them. `take` is

@@ -61,11 +61,12 @@ struct ledger_audit {
 
 	struct buf text;    /* the entry's that is being written */
 	struct buf row;	    /* entries of this transaction that are in no row yet… */
-	uint64_t row_first; /* …from this one on */
+	uint64_t row_first; /* …from this one on… */
+	struct buf leaves;  /* …and their leaf hashes */
 	struct buf tip_bytes;
-	struct buf fresh; /* entries that were committed last; may be empty… */
+	struct sealer_slice fresh; /* entries that were committed last; may be empty… */
 	uint64_t fresh_first, fresh_end;
-	struct buf slice; /* what was read for the sealer */
+	struct sealer_slice slice; /* what was read for the sealer */
 	struct nonces nonces;
 
 	/* Epochs. */
@@ -163,10 +164,10 @@ void ledger_audit_walked(struct ledger_audit_walk *walk);
 
 /*
  * Some committed entries from `first` on, one after another, up to before *out_end; none where
- * there are none. The buffer is the ledger's, and may be given away for another one. 0; FAIL_STORE:
+ * there are none. The slice is the ledger's, and may be given away for another one. 0; FAIL_STORE:
  * they cannot be read.
  */
-int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct buf **out_slice,
+int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct sealer_slice **out_slice,
 		       uint64_t *out_end);
 /* So many of them are in memory that handing them over is worth while. */
 bool ledger_audit_has_bundle(const struct ledger_audit *audit, uint64_t first);

@@ -160,7 +160,7 @@ static int follow_rows(struct ledger *ledger, struct tip *tip)
 
 	ledger_audit_walk(ledger, tip->frontier.size, &walk);
 	while ((r = ledger_audit_next(ledger, &walk, &entry)) > 0)
-		if (!publisher_follow(tip, entry, &growth))
+		if (!publisher_follow(tip, entry, NULL, &growth))
 			break;
 	ledger_audit_walked(&walk);
 	return r;

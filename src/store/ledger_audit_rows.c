@@ -19,8 +19,9 @@ _Static_assert((int)VAULT_NONCE_SIZE == (int)ENTRY_NONCE_SIZE, "one kind of nonc
 enum {
 	ROW_MAX = 1 << 20,   /* bytes after which a transaction begins another row */
 	FRESH_MAX = 1 << 20, /* bytes that are kept in memory for the sealer */
-	SLICE = 256,	     /* entries read at once: what a slice's buffer certainly holds */
-	DROP = 1024,	     /* entries dropped at once: each time, the tree of rows is put right */
+	LEAVES_MAX = (ROW_MAX + ENTRY_SIZE_MAX) / ENTRY_HEAD_SIZE * HASH_SIZE,
+	SLICE = 256, /* entries read at once: what a slice's buffer certainly holds */
+	DROP = 1024, /* entries dropped at once: each time, the tree of rows is put right */
 };
 _Static_assert((int)FRESH_MAX <= (int)TILE_BUNDLE_MAX, "what is kept fits a slice's buffer");
 _Static_assert((int)SLICE <= (int)TILE_WIDTH, "and so does what is read at once");
@@ -29,12 +30,13 @@ int ledger_audit_reserve(struct ledger_audit *audit)
 {
 	buf_init(&audit->text, ENTRY_TEXT_MAX);
 	buf_init(&audit->row, ROW_MAX + ENTRY_SIZE_MAX);
+	buf_init(&audit->leaves, LEAVES_MAX);
 	buf_init(&audit->tip_bytes, TIP_SIZE_MAX);
-	buf_init(&audit->fresh, TILE_BUNDLE_MAX);
-	buf_init(&audit->slice, TILE_BUNDLE_MAX);
+	sealer_slice_init(&audit->fresh);
+	sealer_slice_init(&audit->slice);
 	if (buf_reserve(&audit->text, ENTRY_TEXT_MAX) &&
 	    buf_reserve(&audit->row, ROW_MAX + ENTRY_SIZE_MAX) &&
-	    buf_reserve(&audit->tip_bytes, TIP_SIZE_MAX))
+	    buf_reserve(&audit->leaves, LEAVES_MAX) && buf_reserve(&audit->tip_bytes, TIP_SIZE_MAX))
 		return 0;
 	return fail(FAIL_MEMORY);
 }
@@ -43,19 +45,26 @@ void ledger_audit_release(struct ledger_audit *audit)
 {
 	buf_fini(&audit->text);
 	buf_fini(&audit->row);
+	buf_fini(&audit->leaves);
 	buf_fini(&audit->tip_bytes);
-	buf_fini(&audit->fresh);
-	buf_fini(&audit->slice);
+	sealer_slice_fini(&audit->fresh);
+	sealer_slice_fini(&audit->slice);
 }
 
 /* -- writing ----------------------------------------------------------------------- */
+
+static void begin_row(struct ledger_audit *audit)
+{
+	audit->row_first = audit->tip.frontier.size;
+	buf_clear(&audit->row);
+	buf_clear(&audit->leaves);
+}
 
 void ledger_audit_begin(struct ledger_audit *audit)
 {
 	audit->tip_before = audit->tip;
 	audit->now_before = audit->now;
-	audit->row_first = audit->tip.frontier.size;
-	buf_clear(&audit->row);
+	begin_row(audit);
 }
 
 void ledger_audit_undo(struct ledger_audit *audit)
@@ -86,14 +95,15 @@ int ledger_audit_append(struct ledger *ledger, enum entry_type type)
 	require(audit->is_open && !audit->text.is_spoiled);
 	if (audit->row.len > ROW_MAX) {
 		r = put_row(ledger);
-		audit->row_first = audit->tip.frontier.size;
-		buf_clear(&audit->row);
+		begin_row(audit);
 	}
 	if (entry_type_is_encrypted(type))
 		nonces_next(&audit->nonces, ledger->env, entry.nonce);
 	if (r == 0 &&
 	    tip_append(&audit->tip, &entry, &audit->now.keys.data, &audit->row, NULL) != 0)
 		r = fail(FAIL_STORE);
+	if (r == 0)
+		require(buf_append(&audit->leaves, audit->tip.last.bytes, HASH_SIZE) == 0);
 	return r;
 }
 
@@ -139,17 +149,20 @@ void ledger_audit_put(struct ledger *ledger, int *r)
 /* What does not follow what is kept, or is too much, is read from its rows. */
 static void keep_fresh(struct ledger_audit *audit)
 {
+	struct sealer_slice *fresh = &audit->fresh;
 	bool is_all = audit->row_first == audit->tip_before.frontier.size;
-	bool follows = !audit->fresh.len || audit->fresh_end == audit->row_first;
+	bool follows = !fresh->entries.len || audit->fresh_end == audit->row_first;
 
 	if (!audit->row.len)
 		return;
-	if (!is_all || !follows || audit->fresh.len + audit->row.len > FRESH_MAX)
-		buf_clear(&audit->fresh);
-	if (!audit->fresh.len)
+	if (!is_all || !follows || fresh->entries.len + audit->row.len > FRESH_MAX)
+		sealer_slice_clear(fresh);
+	if (!fresh->entries.len)
 		audit->fresh_first = audit->row_first;
-	if (audit->row.len > FRESH_MAX || buf_append_str(&audit->fresh, buf_str(&audit->row)) != 0)
-		buf_clear(&audit->fresh);
+	if (audit->row.len > FRESH_MAX ||
+	    buf_append_str(&fresh->entries, buf_str(&audit->row)) != 0 ||
+	    buf_append_str(&fresh->leaves, buf_str(&audit->leaves)) != 0)
+		sealer_slice_clear(fresh);
 	audit->fresh_end = audit->tip.frontier.size;
 }
 
@@ -194,7 +207,7 @@ void ledger_audit_walked(struct ledger_audit_walk *walk)
 static int read_slice(struct ledger *ledger, uint64_t first, uint64_t *out_end)
 {
 	struct ledger_audit *audit = &ledger->audit;
-	uint64_t end = first, until = audit->fresh.len ? audit->fresh_first : UINT64_MAX;
+	uint64_t end = first, until = audit->fresh.entries.len ? audit->fresh_first : UINT64_MAX;
 	struct ledger_audit_walk walk;
 	struct str entry;
 	int r = 1;
@@ -202,7 +215,7 @@ static int read_slice(struct ledger *ledger, uint64_t first, uint64_t *out_end)
 	ledger_audit_walk(ledger, first, &walk);
 	while (end < until && end - first < SLICE &&
 	       (r = ledger_audit_next(ledger, &walk, &entry)) > 0) {
-		if (entry.len > ENTRY_SIZE_MAX || buf_append_str(&audit->slice, entry) != 0)
+		if (entry.len > ENTRY_SIZE_MAX || buf_append_str(&audit->slice.entries, entry) != 0)
 			break;
 		end++;
 	}
@@ -213,24 +226,24 @@ static int read_slice(struct ledger *ledger, uint64_t first, uint64_t *out_end)
 
 bool ledger_audit_has_bundle(const struct ledger_audit *audit, uint64_t first)
 {
-	return audit->fresh.len && audit->fresh_first == first &&
+	return audit->fresh.entries.len && audit->fresh_first == first &&
 	       audit->fresh_end - first >= TILE_WIDTH;
 }
 
-int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct buf **out_slice,
+int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct sealer_slice **out_slice,
 		       uint64_t *out_end)
 {
 	struct ledger_audit *audit = &ledger->audit;
 
-	if (audit->fresh.len && audit->fresh_first < first)
-		buf_clear(&audit->fresh);
-	if (audit->fresh.len && audit->fresh_first == first) {
+	if (audit->fresh.entries.len && audit->fresh_first < first)
+		sealer_slice_clear(&audit->fresh);
+	if (audit->fresh.entries.len && audit->fresh_first == first) {
 		*out_slice = &audit->fresh;
 		*out_end = audit->fresh_end;
 		return 0;
 	}
 	*out_slice = &audit->slice;
 	*out_end = first;
-	buf_clear(&audit->slice);
+	sealer_slice_clear(&audit->slice);
 	return first == audit->tip.frontier.size ? 0 : read_slice(ledger, first, out_end);
 }

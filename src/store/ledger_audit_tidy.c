@@ -28,7 +28,7 @@ static void hand_over(struct ledger *ledger, const struct sealer_look *look)
 {
 	struct ledger_audit *audit = &ledger->audit;
 	uint64_t size = audit->tip.frontier.size, end;
-	struct buf *slice;
+	struct sealer_slice *slice;
 	bool is_last;
 
 	if (ledger_audit_slice(ledger, look->next, &slice, &end) != 0) {

@@ -37,7 +37,7 @@ struct sealer {
 	pthread_mutex_t lock; /* what follows, down to `look` */
 	pthread_cond_t given, taken;
 	bool has_slice, then_seal, is_closing;
-	struct buf slice;
+	struct sealer_slice slice;
 	struct sealer_look look;
 	uint64_t prune_from, prune_to; /* to 0: nothing is to be pruned */
 
@@ -54,7 +54,7 @@ struct sealer {
 
 static void *run(void *argument);
 static void copy_to_anchors(struct sealer *sealer);
-static int take(void *state, struct str entry);
+static int take_found(void *state, struct str entry);
 
 static int copy_order(struct sealer *sealer, const struct sealer_order *order)
 {
@@ -140,7 +140,7 @@ static int open_publisher(struct sealer *sealer, char *why, size_t why_size)
 /* What the store may not have any more. As open_publisher(). */
 static int find(struct sealer *sealer, uint64_t to, char *why, size_t why_size)
 {
-	int r = publisher_find(&sealer->publisher, to, take, sealer);
+	int r = publisher_find(&sealer->publisher, to, take_found, sealer);
 
 	if (r > 0)
 		snprintf(why, why_size,
@@ -267,7 +267,7 @@ int sealer_open(const struct sealer_order *order, struct sealer **out_sealer,
 	pthread_mutex_init(&sealer->lock, NULL);
 	pthread_cond_init(&sealer->given, NULL);
 	pthread_cond_init(&sealer->taken, NULL);
-	buf_init(&sealer->slice, TILE_BUNDLE_MAX);
+	sealer_slice_init(&sealer->slice);
 	sealer->look.has_room = true;
 	show(sealer);
 	*out_published = sealer->publisher.tip;
@@ -320,21 +320,39 @@ void sealer_wait(struct sealer *sealer, struct sealer_look *out_look)
 	pthread_mutex_unlock(&sealer->lock);
 }
 
-void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal)
+void sealer_slice_init(struct sealer_slice *slice)
 {
-	struct buf empty;
+	buf_init(&slice->entries, TILE_BUNDLE_MAX);
+	buf_init(&slice->leaves, TILE_BUNDLE_MAX);
+}
+
+void sealer_slice_fini(struct sealer_slice *slice)
+{
+	buf_fini(&slice->entries);
+	buf_fini(&slice->leaves);
+}
+
+void sealer_slice_clear(struct sealer_slice *slice)
+{
+	buf_clear(&slice->entries);
+	buf_clear(&slice->leaves);
+}
+
+void sealer_give(struct sealer *sealer, struct sealer_slice *slice, bool then_seal)
+{
+	struct sealer_slice empty;
 
 	pthread_mutex_lock(&sealer->lock);
 	require(sealer->look.has_room);
 	empty = sealer->slice;
-	sealer->slice = *entries;
+	sealer->slice = *slice;
 	sealer->then_seal = then_seal;
 	sealer->has_slice = true;
 	sealer->look.has_room = false;
 	pthread_cond_signal(&sealer->given);
 	pthread_mutex_unlock(&sealer->lock);
-	*entries = empty;
-	buf_clear(entries);
+	*slice = empty;
+	sealer_slice_clear(slice);
 }
 
 void sealer_turn(struct sealer *sealer, const struct sealer_turn *turn)
@@ -379,7 +397,7 @@ void sealer_close(struct sealer *sealer)
 		pthread_join(sealer->thread, NULL);
 	}
 	courier_close(sealer->courier);
-	buf_fini(&sealer->slice);
+	sealer_slice_fini(&sealer->slice);
 	if (sealer->is_publisher_open)
 		publisher_close(&sealer->publisher);
 	for (size_t i = 0; i < sealer->anchor_count; i++)
@@ -423,10 +441,9 @@ static int seal(struct sealer *sealer)
 }
 
 /* The next entry. What an epoch ends with is sealed at once, by its own key. */
-static int take(void *state, struct str entry)
+static int take(struct sealer *sealer, struct str entry, const struct hash *leaf)
 {
-	struct sealer *sealer = state;
-	int r = publisher_take(&sealer->publisher, entry);
+	int r = publisher_take(&sealer->publisher, entry, leaf);
 
 	if (r == 0 && sealer->publisher.tip.frontier.size == sealer->turn.first) {
 		r = seal(sealer);
@@ -436,14 +453,21 @@ static int take(void *state, struct str entry)
 	return r;
 }
 
+static int take_found(void *state, struct str entry)
+{
+	return take(state, entry, NULL);
+}
+
 static int take_slice(struct sealer *sealer)
 {
-	struct str rest = buf_str(&sealer->slice), entry;
+	struct str rest = buf_str(&sealer->slice.entries), entry;
+	const struct hash *leaf = (const void *)sealer->slice.leaves.at;
+	size_t known = sealer->slice.leaves.len / HASH_SIZE;
 	int r = 0;
 
 	pthread_mutex_lock(&sealer->files);
-	while (r == 0 && entry_next(&rest, &entry))
-		r = take(sealer, entry);
+	for (size_t i = 0; r == 0 && entry_next(&rest, &entry); i++)
+		r = take(sealer, entry, i < known ? &leaf[i] : NULL);
 	if (r == 0 && sealer->then_seal)
 		r = seal(sealer);
 	pthread_mutex_unlock(&sealer->files);

@@ -74,11 +74,16 @@ void sealer_failing(struct sealer *sealer, size_t *out_anchors, size_t *out_witn
 /* Wait until there is room, or it is stopped. */
 void sealer_wait(struct sealer *sealer, struct sealer_look *out_look);
 
-/*
- * Hand over entries, one after another; only where there is room. `entries` becomes
- * another, empty buffer.
- */
-void sealer_give(struct sealer *sealer, struct buf *entries, bool then_seal);
+/* Entries, one after another, and the leaf hash of each; none where those are to be made. */
+struct sealer_slice {
+	struct buf entries, leaves;
+};
+void sealer_slice_init(struct sealer_slice *slice);
+void sealer_slice_fini(struct sealer_slice *slice);
+void sealer_slice_clear(struct sealer_slice *slice);
+
+/* Hand over a slice; only where there is room. It becomes another, empty one. */
+void sealer_give(struct sealer *sealer, struct sealer_slice *slice, bool then_seal);
 
 /*
  * Tell of the end of an epoch, before entries from there on are given; only where there is room.

@@ -105,8 +105,14 @@ static int publish(uint64_t end, bool is_sealed)
 	int r = publisher_open(&publisher, folder, &keys, why, sizeof(why));
 
 	assert_int_equal(r, 0);
-	while (r == 0 && publisher.tip.frontier.size < end)
-		r = publisher_take(&publisher, buf_str(&entries[publisher.tip.frontier.size]));
+	while (r == 0 && publisher.tip.frontier.size < end) {
+		uint64_t seq = publisher.tip.frontier.size;
+		struct str entry = buf_str(&entries[seq]);
+		struct hash leaf;
+
+		tree_hash_leaf(entry, &leaf);
+		r = publisher_take(&publisher, entry, seq % 3 ? &leaf : NULL);
+	}
 	if (r == 0 && is_sealed)
 		r = publisher_seal(&publisher);
 	publisher_close(&publisher);
@@ -138,11 +144,11 @@ static void entry_that_does_not_follow_is_not_taken(void **state)
 
 	assert_int_equal(publish(3, true), 0);
 	assert_int_equal(publisher_open(&publisher, folder, &keys, why, sizeof(why)), 0);
-	assert_int_equal(publisher_take(&publisher, buf_str(&entries[4])), PUBLISHER_FORKED);
-	assert_int_equal(publisher_take(&publisher, buf_str(&entries[2])), PUBLISHER_FORKED);
-	assert_int_equal(publisher_take(&publisher, STR("no entry")), PUBLISHER_FORKED);
+	assert_int_equal(publisher_take(&publisher, buf_str(&entries[4]), NULL), PUBLISHER_FORKED);
+	assert_int_equal(publisher_take(&publisher, buf_str(&entries[2]), NULL), PUBLISHER_FORKED);
+	assert_int_equal(publisher_take(&publisher, STR("no entry"), NULL), PUBLISHER_FORKED);
 	assert_int_equal(publisher.tip.frontier.size, 3);
-	assert_int_equal(publisher_take(&publisher, buf_str(&entries[3])), 0);
+	assert_int_equal(publisher_take(&publisher, buf_str(&entries[3]), NULL), 0);
 	publisher_close(&publisher);
 }
 
