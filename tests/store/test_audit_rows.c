@@ -158,6 +158,34 @@ static void what_only_bundles_keep_is_found_after_a_crash(void **state)
 	close_and_count(ENTRIES + CLAIMS);
 }
 
+/* As after a power cut: of tiles that did not last yet, some have no bytes or no names. */
+static void what_did_not_last_is_written_again(void **state)
+{
+	static const char *const changes[] = {
+		"for f in 013 014; do mv $E/$f $E/$f.new; truncate -s 0 $E/$f.new; done",
+		"rm $D/audit/tile/0/012 $E/014; printf x > $E/014.new",
+	};
+
+	world_audit = &never;
+	leave_behind(claim_until_rows_go);
+	assert_rows_are_gone();
+	open_world();
+	world_close(&world); /* everything is published: now as if it had not been */
+	shell("rm -r $D/audit/checkpoint $D/audit/checkpoints $D/audit/tile/*/*.p");
+	execute("UPDATE counter SET value = 0 WHERE id = 11");
+	shell("cp -a $D $D-whole");
+	for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+		char script[256];
+
+		shell("rm -r $D && cp -a $D-whole $D");
+		snprintf(script, sizeof(script), "E=$D/audit/tile/entries; %s", changes[i]);
+		shell(script);
+		open_world();
+		close_and_count(ENTRIES + CLAIMS);
+	}
+	shell("rm -r $D-whole");
+}
+
 static void what_only_bundles_kept_is_missed(void **state)
 {
 	static const char *const changes[] = {
@@ -226,6 +254,7 @@ int main(void)
 		LOGGED_ROW(rows_are_read_where_memory_does_not_reach),
 		LOGGED_ROW(rows_go_once_whole_bundles_keep_all_of_them),
 		LOGGED_ROW(what_only_bundles_keep_is_found_after_a_crash),
+		LOGGED_ROW(what_did_not_last_is_written_again),
 		LOGGED_ROW(what_only_bundles_kept_is_missed),
 		LOGGED_ROW(log_goes_on_from_bundles_after_a_failure),
 		LOGGED_ROW(published_log_may_end_within_a_row),
