@@ -65,24 +65,30 @@ static int sync_folder_of(int folder, const char *path)
 	return r;
 }
 
-/* Its name lasts once its folder is synced. */
-static int write_file(int folder, const char *path, struct str bytes)
+static int write_there(struct disk_group *group, int folder, const char *path, struct str bytes)
+{
+	return group ? disk_group_put(group, folder, path, bytes, 0600)
+		     : disk_replace(folder, path, bytes, 0600);
+}
+
+/* Into a group, or NULL: by itself. Its name lasts once its folder is synced. */
+static int write_file(struct disk_group *group, int folder, const char *path, struct str bytes)
 {
 	int r;
 
-	if (disk_replace(folder, path, bytes, 0600) == 0)
+	if (write_there(group, folder, path, bytes) == 0)
 		return 0;
 	if (errno != ENOENT)
 		return fail_errno(FAIL_IO, errno);
 	r = make_way(folder, path);
-	if (r == 0 && disk_replace(folder, path, bytes, 0600) != 0)
+	if (r == 0 && write_there(group, folder, path, bytes) != 0)
 		r = fail_errno(FAIL_IO, errno);
 	return r;
 }
 
 int publisher_put_file(int folder, const char *path, struct str bytes)
 {
-	int r = write_file(folder, path, bytes);
+	int r = write_file(NULL, folder, path, bytes);
 
 	return r == 0 ? sync_folder_of(folder, path) : r;
 }
@@ -117,20 +123,6 @@ static int keep_whole(struct publisher *publisher)
 	return r;
 }
 
-static int write_whole(struct publisher *publisher, const char *path, struct str bytes)
-{
-	int folder = publisher->folder.fd, r;
-
-	if (disk_group_put(&publisher->whole, folder, path, bytes, 0600) == 0)
-		return 0;
-	if (errno != ENOENT)
-		return fail_errno(FAIL_IO, errno);
-	r = make_way(folder, path);
-	if (r == 0 && disk_group_put(&publisher->whole, folder, path, bytes, 0600) != 0)
-		r = fail_errno(FAIL_IO, errno);
-	return r;
-}
-
 /* A whole tile is written once. One that a crash left behind its checkpoint must be this one. */
 static int put_whole(struct publisher *publisher, const struct tile *tile, struct str bytes)
 {
@@ -141,7 +133,7 @@ static int put_whole(struct publisher *publisher, const struct tile *tile, struc
 	buf_clear(&publisher->file);
 	r = publisher->folder.reader.read(&publisher->folder, path, &publisher->file);
 	if (r == LOG_ABSENT)
-		return write_whole(publisher, path, bytes);
+		return write_file(&publisher->whole, publisher->folder.fd, path, bytes);
 	if (r < 0)
 		return r;
 	return r == 0 && str_equal(buf_str(&publisher->file), bytes) ? 0 : PUBLISHER_FORKED;
