@@ -1,7 +1,8 @@
-"""`audit rotate` where no gate runs: the epoch ends on the store itself, as a gate would end it."""
+"""`audit rotate` and `audit erase` where no gate runs: on the store itself, as a gate would do it."""
 import json
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -14,6 +15,10 @@ from test_crash import Crowd
 
 def rotate(gate, *options):
     return command('audit', 'rotate', '--data', gate.data, *options)
+
+
+def erase(gate, epoch, *options):
+    return command('audit', 'erase', '--epoch', str(epoch), '--data', gate.data, *options)
 
 
 @pytest.fixture
@@ -144,3 +149,66 @@ def test_without_any_store(tmp_path):
     done = command('audit', 'rotate', '--data', tmp_path)
     assert done.returncode == 1 and 'no gate runs' in done.stderr, done
     assert list(tmp_path.iterdir()) == []
+
+
+def test_erasing_on_a_store_that_rests(gate, path, token):
+    # Shows that a data key is erased and an entry says so, that the log verifies, and that the next gate
+    # goes on; that the epoch that lasts, one that is erased and one that is not there are refused.
+    first_key = vkey(gate)
+    gate.post(path, token)
+    close(gate)
+    refused = erase(gate, 0)
+    assert refused.returncode == 1 and 'has not ended' in refused.stderr, refused
+    assert rotate(gate).returncode == 0
+    done = erase(gate, 0, '--why', 'they asked')
+    assert done.returncode == 0 and done.stderr == '', done
+    assert done.stdout == 'the data key of epoch 0 is erased here; copies of it are yours to erase\n'
+    assert not is_there(gate, 'audit-data.key') and is_there(gate, 'audit-data.1.key')
+    assert verify(gate, key=first_key) == ('ok', 0)
+    assert (report(gate)['erased'], report(gate)['unsealed']) == (1, 0)
+    said = shown(gate, '--event', 'audit_key_erased')
+    assert [(entry['reason'], entry['by']) for entry in said] == [('they asked', 'operator')]
+    for epoch, why in ((0, 'is erased already'), (1, 'has not ended'), (7, 'has not ended')):
+        refused = erase(gate, epoch)
+        assert refused.returncode == 1 and why in refused.stderr, refused
+    gate.restart()
+    assert gate.post(path, token).outcome == 'replayed'
+    close(gate)
+    assert verify(gate, key=first_key) == ('ok', 0)
+
+
+def test_pruning_on_a_store_that_rests(gate, path, token):
+    # Shows that whole bundles of the epoch go too, that --json says it, and that a gate that runs is asked.
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: gate.post(f'{path}/{i}', f'{token}-{i}'), range(300)))
+    close(gate)
+    assert rotate(gate).returncode == 0
+    assert (gate.data / 'audit' / 'tile' / 'entries' / '000').exists()
+    done = erase(gate, 0, '--prune', '--json')
+    assert done.returncode == 0 and json.loads(done.stdout) == {'epoch': 0, 'pruned': True}, done
+    assert not (gate.data / 'audit' / 'tile' / 'entries' / '000').exists()
+    assert verify(gate) == ('ok', 0) and report(gate)['pruned'] == 512
+    assert rotate(gate).returncode == 0
+    gate.restart()
+    done = erase(gate, 1, '--json')
+    assert done.returncode == 0 and json.loads(done.stdout) == {'epoch': 1, 'pruned': False}, done
+    close(gate)
+    assert verify(gate) == ('ok', 0)
+
+
+def test_killed_while_it_erases(gate, path, token):
+    # Shows that whenever the command dies, the key is gone and the log says so, or neither at the next end.
+    gate.post(path, token)
+    close(gate)
+    for round in range(10):
+        assert rotate(gate).returncode == 0
+        child = subprocess.Popen([BINARY, 'audit', 'erase', '--epoch', str(round), '--prune', '--data', gate.data],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.006 * round)
+        child.kill()
+        child.wait(10)
+    gate.restart()
+    close(gate)
+    assert verify(gate) == ('ok', 0)
+    gone = [round for round in range(10) if not is_there(gate, f'audit-data.{round}.key' if round else 'audit-data.key')]
+    assert report(gate)['erased'] == len(gone)
