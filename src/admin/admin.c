@@ -128,8 +128,7 @@ static void free_parts(struct admin *admin)
 	free(admin->sessions);
 	listeners_free(admin->listeners);
 	outcomes_free(admin->outcomes);
-	verification_free(admin->verification);
-	admin->verification = NULL;
+	admin_verification_free(admin);
 	admin->sessions = NULL;
 	admin->listeners = NULL;
 	admin->outcomes = NULL;

@@ -41,6 +41,7 @@ struct admin {
 	struct listeners *listeners;	   /* to /api/events */
 	struct outcomes *outcomes;	   /* for /api/outcomes */
 	struct verification *verification; /* of the audit log */
+	struct loop_timer verify_timer;	   /* where it is verified by itself */
 };
 
 /*
@@ -57,7 +58,7 @@ void admin_stop(struct admin *admin);
 void admin_api(struct admin *admin, struct exchange *exchange);
 
 /* metrics.c: all of them as Prometheus text (version 0.0.4). */
-void admin_metrics(const struct gate *gate, struct buf *out);
+void admin_metrics(const struct admin *admin, struct buf *out);
 
 /*
  * The address of the console with a link for one use in it: whoever opens it first is signed in as
@@ -74,8 +75,10 @@ void listeners_free(struct listeners *listeners);
 struct outcomes *outcomes_new(struct admin *admin);
 void outcomes_free(struct outcomes *outcomes);
 
-/* api_audit_verify.c: what verifies the log. 0; FAIL_MEMORY, FAIL_LIMIT. */
+/* api_audit_verify.c: what verifies the log, when asked and by itself. 0; FAIL_MEMORY, FAIL_LIMIT.
+ */
 int admin_verification_new(struct admin *admin);
+void admin_verification_free(struct admin *admin);
 
 /* metrics.c: protected requests with that outcome since the start. */
 uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome);

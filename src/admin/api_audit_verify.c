@@ -6,22 +6,13 @@
  *
  * It reads and changes nothing, so an auditor may ask for it; of one account too, as what is told
  * are counts and hashes of a log whose size they see anyway. What is found is in the words of
- * `counterfoil audit verify`.
+ * `counterfoil audit verify`. With `audit.verify` it is begun by itself, too.
  */
 #include "admin/api.h"
 
 #include "audit/verification.h"
 
 enum { TIME_TEXT = 25 };
-
-/* A log that nobody has written yet is nothing to be told of; all else that is not good is. */
-static bool is_bad(const struct verification_end *end)
-{
-	const struct verify_report *report = &end->report;
-	bool is_empty = report->result == VERIFY_MISSING_ANCHOR && !report->entries;
-
-	return !end->is_whole || (!verify_result_is_good(report->result) && !is_empty);
-}
 
 /* On the run's thread. */
 static void ended(void *owner, const struct verification_end *end)
@@ -30,12 +21,38 @@ static void ended(void *owner, const struct verification_end *end)
 	const struct verify_report *report = &end->report;
 	struct log_line line;
 
-	log_begin(&line, admin->gate->log, is_bad(end) ? LOG_ERROR : LOG_INFO, "audit_verified");
+	log_begin(&line, admin->gate->log, verification_is_bad(end) ? LOG_ERROR : LOG_INFO,
+		  "audit_verified");
 	log_text(&line, "result", end->is_whole ? verify_result_text(report->result) : "none");
 	if (report->why[0])
 		log_text(&line, "why", report->why);
 	log_int(&line, "entries", (int64_t)report->entries);
 	log_end(&line);
+}
+
+static int start(struct admin *admin)
+{
+	struct store_stats stats;
+
+	store_stats_read(admin->gate->store, &stats);
+	return verification_start(admin->verification, stats.log_published);
+}
+
+static void wait_for_next(struct admin *admin)
+{
+	int64_t every_ms = gate_settings(admin->gate)->audit.verify_ms;
+
+	if (every_ms != INT64_MAX)
+		loop_timer_start(&admin->gate->control.loop, &admin->verify_timer, every_ms);
+}
+
+/* Where there is no thread now, there may be one the next time. */
+static void time_to_verify(struct loop_timer *timer)
+{
+	struct admin *admin = list_entry(timer, struct admin, verify_timer);
+
+	(void)start(admin);
+	wait_for_next(admin);
 }
 
 int admin_verification_new(struct admin *admin)
@@ -47,7 +64,16 @@ int admin_verification_new(struct admin *admin)
 		.owner = admin,
 	};
 
+	loop_timer_init(&admin->verify_timer, time_to_verify);
+	wait_for_next(admin);
 	return verification_new(&order, &admin->verification);
+}
+
+void admin_verification_free(struct admin *admin)
+{
+	loop_timer_cancel(&admin->verify_timer);
+	verification_free(admin->verification);
+	admin->verification = NULL;
 }
 
 static void write_time(struct json_writer *json, const char *name, int64_t wall_ms)
@@ -101,13 +127,10 @@ void api_verification_write(struct api_call *call, struct json_writer *json)
 
 void api_audit_verify(struct api_call *call)
 {
-	struct admin *admin = call->admin;
-	struct store_stats stats;
 	struct json_writer json;
 	struct buf body;
 
-	store_stats_read(admin->gate->store, &stats);
-	if (verification_start(admin->verification, stats.log_published) < 0) {
+	if (start(call->admin) < 0) {
 		api_problem(call, PROBLEM_OVERLOADED, "There is no thread to verify on.");
 		return;
 	}

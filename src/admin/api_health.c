@@ -23,7 +23,7 @@ void api_metrics(struct api_call *call)
 	struct buf body;
 
 	buf_init(&body, API_ANSWER_MAX);
-	admin_metrics(call->admin->gate, &body);
+	admin_metrics(call->admin, &body);
 	if (body.is_spoiled)
 		exchange_abort(call->exchange);
 	else

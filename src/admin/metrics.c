@@ -6,6 +6,7 @@
  */
 #include "admin/admin.h"
 
+#include "audit/verification.h"
 #include "core/inquiry.h"
 #include "gate/background.h"
 
@@ -256,6 +257,23 @@ static void write_audit(const struct gate *gate, const struct store_stats *stats
 		       stats->log_witnesses_failing);
 }
 
+/* What the gate found in its own log: 0 where it has not looked since the start. */
+static void write_verification(struct verification *verification, struct buf *out)
+{
+	struct verification_look look = {0};
+
+	if (verification)
+		verification_look(verification, &look);
+	write_number(
+		out, "audit_verified_timestamp_seconds", "gauge",
+		"When the gate last went through all of its audit log (Unix time); 0: not since "
+		"it started.",
+		look.has_last ? (uint64_t)look.last.ended_ms / 1000 : 0);
+	write_number(out, "audit_verification_bad", "gauge",
+		     "1: it found then that the log is not as it was signed, or could not see.",
+		     look.has_last && verification_is_bad(&look.last));
+}
+
 static void write_failures(const struct gate *gate, struct buf *out)
 {
 	static const char *const listeners[DOOR_COUNT] = {
@@ -302,8 +320,9 @@ uint64_t admin_outcome_count(const struct gate *gate, enum outcome outcome)
 	return SUM_OF(gate, outcomes, outcome);
 }
 
-void admin_metrics(const struct gate *gate, struct buf *out)
+void admin_metrics(const struct admin *admin, struct buf *out)
 {
+	const struct gate *gate = admin->gate;
 	struct store_stats stats;
 
 	store_stats_read(gate->store, &stats);
@@ -320,4 +339,5 @@ void admin_metrics(const struct gate *gate, struct buf *out)
 		      offsetof(struct metrics, request));
 	write_store(&stats, out);
 	write_audit(gate, &stats, out);
+	write_verification(admin->verification, out);
 }

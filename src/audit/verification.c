@@ -320,3 +320,11 @@ static int list_watched(void *state, int (*visit)(void *visitor, struct str name
 
 	return log ? log->list(log->state, visit, visitor) : 0;
 }
+
+bool verification_is_bad(const struct verification_end *end)
+{
+	const struct verify_report *report = &end->report;
+	bool is_empty = report->result == VERIFY_MISSING_ANCHOR && !report->entries;
+
+	return !end->is_whole || (!verify_result_is_good(report->result) && !is_empty);
+}

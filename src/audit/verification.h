@@ -33,6 +33,10 @@ struct verification_end {
 	struct verify_report report;
 };
 
+/* It found something that a person has to look at, or did not come to an end. A log in which nobody
+ * has written yet is nothing of that kind. */
+bool verification_is_bad(const struct verification_end *end);
+
 struct verification_order {
 	const char *data;		 /* the data directory: its keys, and its log; copied */
 	const struct log_reader *reader; /* NULL: the files in there; borrowed, for tests */

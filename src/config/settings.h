@@ -269,7 +269,8 @@ struct settings {
 		struct text_list anchors;	/* folders and URLs that get each checkpoint too */
 		struct text_list witnesses;	/* who cosign them: "URL KEY" */
 		int64_t rotate_ms;		/* how long an epoch lasts; INT64_MAX: until told */
-		int64_t keep_ms; /* how long its entries are kept after that; INT64_MAX */
+		int64_t keep_ms;   /* how long its entries are kept after that; INT64_MAX */
+		int64_t verify_ms; /* how often the gate verifies it by itself; INT64_MAX: never */
 	} audit;
 
 	struct {

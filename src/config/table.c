@@ -587,6 +587,15 @@ static const struct setting general_rows[] = {
 	 .needs_restart = true,
 	 .help = "How long the entries of an epoch are kept after its end. Then its data key is "
 		 "erased and they are taken away; the log still verifies."},
+	{.name = "audit.verify",
+	 .kind = KIND_DURATION,
+	 .at = IN(audit.verify_ms),
+	 .default_value = "forever",
+	 .range = "1s to forever",
+	 .needs_restart = true,
+	 .help = "How often the gate goes through all of its own log, as counterfoil audit verify "
+		 "does, and says in its log and its metrics what it found. forever: only when "
+		 "somebody asks."},
 
 	{.name = "log.level",
 	 .kind = KIND_CHOICE,

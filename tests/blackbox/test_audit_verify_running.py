@@ -8,6 +8,7 @@ import pytest
 from harness.audit_log import leaf, read_entries
 from harness.client import assert_problem
 from harness.gate import command, config
+from harness.metrics import samples
 from harness.people import Person, new_key
 from harness.rules import eventually
 from test_audit import SOON, close, flip, parts, vkey
@@ -265,3 +266,32 @@ def test_a_checkpoint_that_is_none(written):
     assert verify(written)['result'] == 'bad-signature'
     now = status(written)
     assert (now['readable'], now['checkpoint'], now['size']) == (False, None, 0)
+
+
+def test_by_itself(start_gate, upstream, number):
+    # Shows that with audit.verify the gate looks again and again, and that what it finds is in its metrics.
+    gate = start_gate(None, config(upstream, audit={**SOON, 'verify': '1s'}))
+
+    def told():
+        found = samples(gate)
+        return [found['counterfoil_audit_' + name] for name in ('verified_timestamp_seconds', 'verification_bad')]
+
+    for n in range(140):
+        gate.post(f'/itself-{number}/{n}', f'itself-{number}-{n}')
+    wait_published(gate, 280)
+    first = eventually(lambda: (last := verification(gate)['last']) and last['entries'] == 280 and last, what='a look')
+    assert first['result'] in GOOD
+    assert told()[0] > 0 and told()[1] == 0
+    eventually(lambda: verification(gate)['last']['begun'] > first['begun'], what='another look')
+    flip(gate.data / 'audit' / 'tile' / 'entries' / '000', 300)
+    eventually(lambda: told()[1] == 1, what='what it finds')
+    assert verification(gate)['last']['result'] == 'tampered'
+    assert [line['level'] for line in gate.log_lines() if line.get('event') == 'audit_verified'][-1] == 'error'
+
+
+def test_not_by_itself(written):
+    # Shows that by default it looks only when asked.
+    found = samples(written)
+    assert found['counterfoil_audit_verified_timestamp_seconds'] == found['counterfoil_audit_verification_bad'] == 0
+    assert verify(written)['result'] in GOOD
+    assert samples(written)['counterfoil_audit_verified_timestamp_seconds'] > 0

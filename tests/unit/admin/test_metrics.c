@@ -173,7 +173,7 @@ static void read_page(struct page *page)
 
 	buf_clear(&page->text);
 	page->family_count = page->sample_count = 0;
-	admin_metrics(&page->gate, &page->text);
+	admin_metrics(&(struct admin){.gate = &page->gate}, &page->text);
 	assert_false(page->text.is_spoiled);
 	rest = buf_str(&page->text);
 	assert_true(rest.len > 0 && rest.at[rest.len - 1] == '\n');
