@@ -42,7 +42,7 @@ static void wait_for_next(struct admin *admin)
 {
 	int64_t every_ms = gate_settings(admin->gate)->audit.verify_ms;
 
-	if (every_ms != INT64_MAX)
+	if (every_ms < SETTINGS_FOREVER_MS)
 		loop_timer_start(&admin->gate->control.loop, &admin->verify_timer, every_ms);
 }
 

@@ -268,9 +268,9 @@ struct settings {
 		int64_t checkpoint_interval_ms; /* …and so long after the last one */
 		struct text_list anchors;	/* folders and URLs that get each checkpoint too */
 		struct text_list witnesses;	/* who cosign them: "URL KEY" */
-		int64_t rotate_ms;		/* how long an epoch lasts; INT64_MAX: until told */
-		int64_t keep_ms;   /* how long its entries are kept after that; INT64_MAX */
-		int64_t verify_ms; /* how often the gate verifies it by itself; INT64_MAX: never */
+		int64_t rotate_ms;		/* how long an epoch lasts; forever: until told */
+		int64_t keep_ms;		/* how long its entries are kept after that */
+		int64_t verify_ms; /* how often the gate verifies it by itself; forever: never */
 	} audit;
 
 	struct {

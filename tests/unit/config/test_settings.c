@@ -54,7 +54,7 @@ static void expect_defaults(const struct settings *settings)
 	assert_int_equal(settings->audit.origin.len, 0);
 	assert_int_equal(settings->audit.checkpoint_entries, 1000);
 	assert_int_equal(settings->audit.checkpoint_interval_ms, 10000);
-	assert_true(settings->audit.verify_ms == INT64_MAX);
+	assert_true(settings->audit.verify_ms == SETTINGS_FOREVER_MS);
 	assert_int_equal(settings->audit.anchors.count, 0);
 	assert_int_equal(settings->outbox.max_waiting, 100000);
 	assert_int_equal(settings->outbox.concurrency, 16);
