@@ -8,8 +8,10 @@
  *
  * Besides the disk it moves the wall clock, makes syncs slow, and lets an allocation fail. Where
  * the folder FAULT_SYNCED is named, it keeps there what each file was at its last sync: what
- * a power cut would leave of it at worst.
+ * a power cut would leave of it at worst. Below audit/ names count too: a file is kept by its
+ * inode and time of change, and a folder's sync keeps which names stood for which of these.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -126,17 +129,74 @@ static enum kind fate(int fd, bool is_sync)
 	return kind;
 }
 
+static bool is_audit(const char *path)
+{
+	const char *below = path + directory_len;
+
+	return strncmp(below, "/audit", 6) == 0 && (below[6] == '/' || below[6] == '\0');
+}
+
+/* Neither a rename nor an inode that is used again leads to another file's content. */
+static void shadow_name(const struct stat *about, char *out, size_t size)
+{
+	snprintf(out, size, "%s/file-%llu-%lld-%ld", synced, (unsigned long long)about->st_ino,
+		 (long long)about->st_mtim.tv_sec, about->st_mtim.tv_nsec);
+}
+
+/* The folder's names as they have just been synced: a line each, `/` for a folder. */
+static void keep_names(const char *folder)
+{
+	char to[8192], beside[8200], file[8192];
+	struct dirent *entry;
+	struct stat about;
+	DIR *listing;
+	int out;
+
+	if (strcmp(folder, directory) != 0 && !is_audit(folder))
+		return;
+	snprintf(to, sizeof(to), "%s/names%s", synced, folder + directory_len);
+	for (char *c = to + strlen(synced) + 1; *c; c++)
+		*c = *c == '/' ? '%' : *c;
+	snprintf(beside, sizeof(beside), "%s.new", to);
+	listing = opendir(folder);
+	out = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (!listing || out < 0)
+		abort();
+	while ((entry = readdir(listing))) {
+		if (entry->d_name[0] == '.' ||
+		    fstatat(dirfd(listing), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0)
+			continue;
+		shadow_name(&about, file, sizeof(file));
+		dprintf(out, "%s %s\n", entry->d_name,
+			S_ISDIR(about.st_mode) ? "/" : strrchr(file, '/') + 1);
+	}
+	closedir(listing);
+	close(out);
+	if (rename(beside, to) != 0)
+		abort();
+}
+
 /* Copy the file, as it has just been synced. Whole or not at all: a gate may be killed meanwhile.
  */
 static void keep(int fd)
 {
 	char from[4096], to[8192], beside[8200], piece[65536];
+	struct stat about;
 	ssize_t len;
 	int in, out;
 
 	if (!synced[0] || !path_of(fd, from, sizeof(from)) || !strrchr(from, '/'))
 		return;
-	snprintf(to, sizeof(to), "%s%s", synced, strrchr(from, '/'));
+	if (fstat(fd, &about) != 0)
+		abort();
+	if (S_ISDIR(about.st_mode)) {
+		keep_names(from);
+		return;
+	}
+	if (is_audit(from))
+		shadow_name(&about, to, sizeof(to));
+	else
+		snprintf(to, sizeof(to), "%s%s", synced, strrchr(from, '/'));
 	in = open(from, O_RDONLY | O_CLOEXEC);
 	snprintf(beside, sizeof(beside), "%s.new", to);
 	out = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

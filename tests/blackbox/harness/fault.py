@@ -5,6 +5,7 @@ while it runs; `calls` counts what the gate has done to the files of its data di
 """
 import mmap
 import pathlib
+import shutil
 import struct
 
 from .gate import BINARY
@@ -51,10 +52,28 @@ class Machine:
         self.env['FAULT_SYNCED'] = str(self.synced)
 
     def cut_power(self):
-        """Of a gate that is dead: leave of its database and log what had been synced."""
+        """Of a gate that is dead: leave of its database, log and audit folder what had been synced."""
         for file in pathlib.Path(self.env['FAULT_DIRECTORY']).glob('counterfoil.db*'):
             kept = self.synced / file.name
             file.write_bytes(kept.read_bytes() if kept.exists() else b'')
+        data = pathlib.Path(self.env['FAULT_DIRECTORY'])
+        shutil.rmtree(data / 'audit', ignore_errors=True)
+        if 'audit' in self.names(''):
+            self.put_back(data, 'audit')
+
+    def names(self, folder):
+        kept = self.synced / '%'.join(['names', *pathlib.PurePath(folder).parts])
+        lines = kept.read_text().splitlines() if kept.exists() else []
+        return dict(line.split(' ') for line in lines)
+
+    def put_back(self, data, folder):
+        (data / folder).mkdir(mode=0o700)
+        for name, stands_for in self.names(folder).items():
+            if stands_for == '/':
+                self.put_back(data, f'{folder}/{name}')
+            else:
+                kept = self.synced / stands_for
+                (data / folder / name).write_bytes(kept.read_bytes() if kept.exists() else b'')
 
     def fail_allocation(self, nth):
         self.allocations, self.allocation = 0, nth
