@@ -52,7 +52,15 @@ bool audit_file_read(const char *path, struct buf *out)
 	return is_read;
 }
 
-/* How far it is published. 0, LOG_ABSENT, < 0. */
+/* As far as it is published, or as bundles are read beyond that. */
+static void set_size(struct reader *reader, uint64_t published)
+{
+	struct audit_reading *reading = reader->reading;
+
+	reading->size = published < reading->rest_from ? reading->rest_from : published;
+}
+
+/* 0, LOG_ABSENT, < 0. */
 static int read_size(struct reader *reader)
 {
 	struct checkpoint checkpoint;
@@ -65,7 +73,7 @@ static int read_size(struct reader *reader)
 		return r;
 	if (!note_read(buf_str(&reader->file), &note) || !checkpoint_read(note.text, &checkpoint))
 		return FAIL_IO;
-	reader->reading->size = checkpoint.size;
+	set_size(reader, checkpoint.size);
 	return 0;
 }
 
@@ -82,8 +90,8 @@ static int read_bundle(struct reader *reader, uint64_t index)
 		buf_clear(&reader->file);
 		r = reader->folder.reader.read(&reader->folder, path, &reader->file);
 		tile.width = tile_width(0, index, reader->reading->size);
-		if (r != LOG_ABSENT || tile.width == TILE_WIDTH)
-			break;
+		if (r != LOG_ABSENT || tile.width == TILE_WIDTH || !tile.width)
+			break; /* 0: an older checkpoint has been put in place of the newest */
 		tile_path(&tile, path);
 		r = reader->folder.reader.read(&reader->folder, path, &reader->file);
 		if (r == LOG_ABSENT && read_size(reader) != 0)
@@ -256,7 +264,7 @@ static int open_log(struct reader *reader)
 	if (r == 0) {
 		r = read_size(reader);
 		if (r == LOG_ABSENT) {
-			reader->reading->size = 0;
+			set_size(reader, 0);
 			return 0;
 		}
 	}
@@ -280,8 +288,6 @@ int audit_read(struct audit_reading *reading)
 	arena_init(&reader.mem, RECORD_MEMORY);
 	reading->size = reading->unreadable = reading->erased = reading->pruned = 0;
 	r = open_log(&reader);
-	if (reading->size < reading->rest_from)
-		reading->size = reading->rest_from;
 	if (r == 0)
 		r = find_erased(&reader);
 	if (r == 0)

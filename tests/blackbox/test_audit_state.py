@@ -124,8 +124,14 @@ def test_entries_that_only_files_keep(start_gate, upstream, number):
     assert {answer.outcome for answer in answers} == {'created'}
     gate.kill9()
     db = sqlite3.connect(gate.data / 'counterfoil.db')
-    assert db.execute('SELECT min(seq) FROM audit').fetchone()[0] > 500
+    first = db.execute('SELECT min(seq) FROM audit').fetchone()[0]
+    assert first > 500
     db.close()
+    bundle = gate.data / 'audit' / 'tile' / 'entries' / f'{(first - 1) // 256:03}'
+    bundle.rename(gate.data / 'away')
+    done = state(gate)
+    assert done.returncode == 1 and 'cannot be found; see counterfoil audit verify' in done.stderr, done
+    (gate.data / 'away').rename(bundle)
     done = state(gate)
     assert done.returncode == 0 and '1401 in the store, 0 differ' in done.stdout, done
     gate.start()
