@@ -85,7 +85,7 @@ static int read_bundle(struct reader *reader, uint64_t index)
 		unsigned width = tile_width(0, index, reader->page->size);
 
 		r = read_tile(reader, index, TILE_WIDTH);
-		if (r == LOG_ABSENT && width < TILE_WIDTH)
+		if (r == LOG_ABSENT && width && width < TILE_WIDTH)
 			r = read_tile(reader, index, width);
 		if (r == LOG_ABSENT && read_size(reader) != 0)
 			break;
