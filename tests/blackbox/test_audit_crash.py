@@ -68,7 +68,7 @@ def check(gate, upstream, told, every=1):
 def test_while_nothing_is_published(start_gate, upstream, number):
     # Shows that the log goes on from checkpoint, bundles and rows wherever a gate died.
     gate = start_gate(None, config(upstream, audit=NEVER))
-    gaps, told = kill_again_and_again(gate, upstream, f'never-{number}', 2, 1500)
+    gaps, told = kill_again_and_again(gate, upstream, f'never-{number}', 1, 1500)
     assert max(gaps) > 0, gaps
     check(gate, upstream, told, every=10)
 
@@ -76,14 +76,14 @@ def test_while_nothing_is_published(start_gate, upstream, number):
 def test_while_all_is_published(start_gate, upstream, number):
     # Shows the same where each moment may be one between a tile, its checkpoint and the database.
     gate = start_gate(None, config(upstream, audit=OFTEN))
-    _, told = kill_again_and_again(gate, upstream, f'often-{number}', 4, 50)
+    _, told = kill_again_and_again(gate, upstream, f'often-{number}', 3, 50)
     check(gate, upstream, told)
 
 
 def test_while_epochs_end(start_gate, upstream, number):
     # Shows the same where the keys have just changed, of what was not published before.
     gate = start_gate(None, config(upstream, audit=NEVER))
-    _, told = kill_again_and_again(gate, upstream, f'turns-{number}', 2, 1300, turns=True)
+    _, told = kill_again_and_again(gate, upstream, f'turns-{number}', 1, 1300, turns=True)
     check(gate, upstream, told, every=10)
 
 
