@@ -100,7 +100,9 @@ def test_since(log, tmp_path):
     done = verify(log, '--since', kept)
     assert done.returncode == 2 and done.stdout.startswith('missing-anchor: ')
     done = verify(log, '--since', tmp_path / 'absent')
-    assert done.returncode == 2 and 'absent' in done.stderr and done.stdout == ''
+    assert done.returncode == 2 and 'absent' in done.stderr
+    assert done.stdout.startswith('missing-anchor: ')
+    assert json.loads(verify(log, '--since', tmp_path / 'absent', '--json').stdout)['result'] == 'missing-anchor'
 
 
 def test_key_mismatch(log):
