@@ -158,6 +158,7 @@ struct str api_text(const struct api_call *call, const char *name);
 void api_health(struct api_call *call);
 void api_ready(struct api_call *call);
 void api_metrics(struct api_call *call);
+void api_help(struct api_call *call);
 void api_list_endpoints(struct api_call *call);
 
 const char *api_power_name(enum caller_power power);

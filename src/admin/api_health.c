@@ -34,6 +34,20 @@ void api_metrics(struct api_call *call)
 	buf_fini(&body);
 }
 
+/* Where the Link of every problem leads; the data listener has the same page. */
+void api_help(struct api_call *call)
+{
+	struct buf body;
+
+	buf_init(&body, API_ANSWER_MAX);
+	problem_help(&body, gate_settings(call->admin->gate));
+	if (body.is_spoiled)
+		exchange_abort(call->exchange);
+	else
+		admin_answer_text(call->exchange, 200, buf_str(&body));
+	buf_fini(&body);
+}
+
 const char *api_power_name(enum caller_power power)
 {
 	static const char *const names[POWER_COUNT] = {

@@ -107,6 +107,13 @@ static const struct api_endpoint endpoints[] = {
 	},
 	{
 		.method = "GET",
+		.path = "/.counterfoil/help",
+		.power = POWER_LOOK,
+		.handler = api_help,
+		.summary = "what each problem means, and how tokens are used here",
+	},
+	{
+		.method = "GET",
 		.path = "/api/endpoints",
 		.power = POWER_LOOK,
 		.handler = api_list_endpoints,

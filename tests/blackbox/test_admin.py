@@ -54,6 +54,15 @@ def test_the_data_listener_has_none_of_it(gate, upstream):
         assert [s.path for s in upstream.seen(since=mark)] == [target]
 
 
+def test_a_problems_link_leads_somewhere(gate):
+    # Shows that the page that problems of the admin listener name is served there, to whoever may look.
+    problem = gate.operator('/api/operations/op_00000000000000000000000000')
+    target = problem.one('Link').split('>')[0].lstrip('<')
+    page = gate.operator(target)
+    assert page.status == 200 and b'key-reused' in page.body, page
+    assert gate.admin(target).status == 401
+
+
 def test_the_admin_listener_forwards_nothing(gate, upstream, path):
     # Shows that the admin listener is no second way to the service.
     mark = upstream.mark()
