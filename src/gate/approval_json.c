@@ -121,14 +121,31 @@ static void write_answer(struct json_writer *json, const struct json_value *answ
 	json_close_object(json);
 }
 
+static bool is_consent(const struct json_value *answer)
+{
+	const struct json_value *verdict = json_member(answer, STR("verdict"));
+
+	return verdict && verdict->type == JSON_STRING &&
+	       str_equal(verdict->string, STR("approved"));
+}
+
+/* The credentials of those who agreed; and every answer, whole. */
 static void write_answers(struct json_writer *json, const struct store_approval *approval,
 			  struct arena *mem)
 {
 	const struct json_value *answers = read_kept(json, approval->answers, mem);
 
+	size_t count = answers && answers->type == JSON_ARRAY ? answers->array.count : 0;
+
+	json_name(json, "approved_by");
+	json_open_array(json);
+	for (size_t i = 0; i < count; i++)
+		if (is_consent(answers->array.items[i]))
+			write_value(json, json_member(answers->array.items[i], STR("by")), mem);
+	json_close_array(json);
 	json_name(json, "answers");
 	json_open_array(json);
-	for (size_t i = 0; answers && answers->type == JSON_ARRAY && i < answers->array.count; i++)
+	for (size_t i = 0; i < count; i++)
 		write_answer(json, answers->array.items[i], mem);
 	json_close_array(json);
 }

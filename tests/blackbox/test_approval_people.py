@@ -56,6 +56,8 @@ def test_two_people(gate, upstream, number, ask, agent):
     gate.wait_state(id, 'completed', account=agent)
     assert upstream.effects(path) == 1
     assert [a['by'] for a in bob.see(id)['answers']] == [ann.id, bob.id]
+    assert bob.see(id)['approved_by'] == [ann.id, bob.id]
+    assert bob.ask(f'/api/operations/{id}').json()['approval']['approved_by'] == [ann.id, bob.id]
 
 
 def test_one_person_with_two_keys(gate, upstream, number, ask, agent):
