@@ -40,6 +40,12 @@ static bool is_any_or(struct str wanted, const struct json_value *value, const c
 	return !wanted.len || str_equal(wanted, text_of(value, name));
 }
 
+/* Who asked for it, or answered. */
+static bool is_of_agent(struct str wanted, const struct json_value *value)
+{
+	return is_any_or(wanted, value, "agent") || is_any_or(wanted, value, "answerer");
+}
+
 static bool has_event(const struct json_value *value, struct str event)
 {
 	const struct json_value *events = value ? json_member(value, STR("events")) : NULL;
@@ -76,7 +82,7 @@ static bool is_wanted(const struct looking *looking, const struct audit_entry *e
 	       is_any_or(looking->operation, value, "operation") &&
 	       is_any_or(looking->token, value, "token") &&
 	       is_any_or(looking->account, value, "account") &&
-	       is_any_or(looking->agent, value, "agent") && has_event(value, looking->event);
+	       is_of_agent(looking->agent, value) && has_event(value, looking->event);
 }
 
 /* -- how --------------------------------------------------------------------------- */

@@ -189,6 +189,8 @@ static void keep(struct api_call *call, const char *event, bool is_new, store_do
 				.event = event,
 				.subject = change->record.id,
 				.account = change->record.account,
+				.agent = change->record.agent,
+				.role = change->record.role,
 				.by = call->caller.credential,
 				.why = is_new ? change->record.label : change->record.revoked_why,
 			},
@@ -325,6 +327,8 @@ void api_remove_key(struct api_call *call)
 				.event = "key_removed",
 				.subject = change->record.id,
 				.account = change->record.account,
+				.agent = change->record.agent,
+				.role = change->record.role,
 				.by = call->caller.credential,
 			},
 	};

@@ -138,6 +138,8 @@ static void tell_of(struct api_call *call, const struct caller *caller, const ch
 		.event = "signed_in",
 		.subject = caller->credential,
 		.account = caller->account,
+		.agent = caller->agent,
+		.role = caller->role,
 		.by = caller->credential,
 		.why = str_from(how),
 	};

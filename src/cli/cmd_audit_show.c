@@ -42,7 +42,7 @@ static const struct command_option show_options[] = {
 	{"--op", "OP", "only of this operation"},
 	{"--token", "T", "only of operations with this token"},
 	{"--account", "A", "only of operations of this account"},
-	{"--agent", "A", "only of attempts of this agent"},
+	{"--agent", "A", "only of attempts, answers and keys of this agent"},
 	{"--credential", "C", "only of attempts with this credential"},
 	{"--task", "T", "only of attempts of this task"},
 	{"--fingerprint", "F", "only of operations with this fingerprint"},
@@ -84,6 +84,12 @@ static bool is_any_or(struct str wanted, const struct json_value *value, const c
 	return !wanted.len || str_equal(wanted, audit_member(value, name));
 }
 
+/* Who asked for it, or answered. */
+static bool is_of_agent(struct str wanted, const struct json_value *value)
+{
+	return is_any_or(wanted, value, "agent") || is_any_or(wanted, value, "answerer");
+}
+
 /* Both in UTC; as texts they are in the order of time once the Z is gone. */
 static int compare_time(const char *time, struct str with)
 {
@@ -102,8 +108,7 @@ static bool is_wanted(const struct show *show, const struct audit_record *record
 
 	return is_in_time(show, time) && is_any_or(show->op, value, "operation") &&
 	       is_any_or(show->token, value, "token") &&
-	       is_any_or(show->account, value, "account") &&
-	       is_any_or(show->agent, value, "agent") &&
+	       is_any_or(show->account, value, "account") && is_of_agent(show->agent, value) &&
 	       is_any_or(show->credential, value, "credential") &&
 	       is_any_or(show->task, value, "task") &&
 	       is_any_or(show->fingerprint, value, "fingerprint") &&
@@ -185,25 +190,13 @@ static void append_move(struct show *show, const struct json_value *value)
 static void append_text(struct show *show, const struct audit_record *record, const char *time)
 {
 	static const char *const names[][2] = {
-		{"by", "by"},
-		{"attempt", "attempt"},
-		{"outcome", "outcome"},
-		{"status", "status"},
-		{"answer", "digest"},
-		{"reference", "reference"},
-		{"resource", "resource"},
-		{"subject", "subject"},
-		{"agent", "agent"},
-		{"credential", "credential"},
-		{"task", "task"},
-		{"step", "step"},
-		{"request", "request"},
-		{"token", "token"},
-		{"action", "action"},
-		{"fingerprint", "fingerprint"},
-		{"account", "account"},
-		{"retry of", "retry_of"},
-		{"reason", "reason"},
+		{"by", "by"},		{"answerer", "answerer"},   {"role", "role"},
+		{"attempt", "attempt"}, {"outcome", "outcome"},	    {"status", "status"},
+		{"answer", "digest"},	{"reference", "reference"}, {"resource", "resource"},
+		{"subject", "subject"}, {"agent", "agent"},	    {"credential", "credential"},
+		{"task", "task"},	{"step", "step"},	    {"request", "request"},
+		{"token", "token"},	{"action", "action"},	    {"fingerprint", "fingerprint"},
+		{"account", "account"}, {"retry of", "retry_of"},   {"reason", "reason"},
 		{"note", "note"},
 	};
 	const struct json_value *value = record->value;

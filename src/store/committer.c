@@ -245,7 +245,7 @@ void store_tell_administration(struct store *store,
 {
 	const struct store_administration *from = administration;
 	size_t text = strlen(from->event) + 1 + from->subject.len + from->account.len +
-		      from->by.len + from->why.len;
+		      from->agent.len + from->by.len + from->why.len;
 	struct store_command *command = calloc(1, sizeof(*command) + text);
 	char *at;
 
@@ -256,6 +256,8 @@ void store_tell_administration(struct store *store,
 	command->administration.event = pack_text(&at, from->event);
 	command->administration.subject = pack(&at, from->subject);
 	command->administration.account = pack(&at, from->account);
+	command->administration.agent = pack(&at, from->agent);
+	command->administration.role = from->role;
 	command->administration.by = pack(&at, from->by);
 	command->administration.why = pack(&at, from->why);
 	store_submit(store, command);

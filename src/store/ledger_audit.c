@@ -15,7 +15,8 @@
  *   policy, until_ms          the declaration that asks, and how long it is open
  *   answerer, role            who answered, in which role ("by" is their credential)
  *   reason, note              why
- *   subject                   of administration: which key or secret
+ *   subject                   of administration: which key or secret; of a key, agent and role
+ *                             say who has it, and as what
  *   cut                       true where texts were too long for an entry, and were cut
  *
  * The time is the entry's own, but for notes, which are written later: those have at_ms.
@@ -222,6 +223,9 @@ static void tell_administration(struct teller *teller,
 {
 	tell_text(teller, "subject", administration->subject);
 	tell_text(teller, "account", administration->account);
+	tell_text(teller, "agent", administration->agent);
+	if (administration->role)
+		tell_text(teller, "role", str_from(role_name(administration->role)));
 	tell_text(teller, "by", administration->by);
 	tell_text(teller, "reason", administration->why);
 }

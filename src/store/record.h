@@ -218,11 +218,13 @@ struct store_document {
 
 /* What somebody who runs the gate did, or tried to, as the audit log tells it. */
 struct store_administration {
-	const char *event;  /* "key_created"; NULL: nothing is told */
-	struct str subject; /* what it was done to: the id of a key, the name of a secret */
-	struct str account; /* whose that is; or empty */
-	struct str by;	    /* who did it */
-	struct str why;	    /* or empty */
+	const char *event;     /* "key_created"; NULL: nothing is told */
+	struct str subject;    /* what it was done to: the id of a key, the name of a secret */
+	struct str account;    /* whose that is; or empty */
+	struct str by;	       /* who did it */
+	struct str why;	       /* or empty */
+	struct str agent;      /* of a key: who shows it; or empty */
+	enum caller_role role; /* of a key: what it lets them do; or 0 */
 };
 
 /* An operation that is the gate's own to see to. */

@@ -182,3 +182,18 @@ def test_with_a_key_on_the_command_line(gate, upstream, number, ask, agent):
     gate.wait_state(id, 'completed', account=agent)
     assert {a['by'] for a in ann.see(id)['answers']} == {ann.id, 'admin-token'}
     assert upstream.effects(f'/v1/two/{number}') == 1
+
+
+def test_the_audit_log_names_who_answered(start_gate, upstream, token):
+    # Shows that an answer's entry names the person and their role, on a line too, and is found by their name.
+    gate = start_gate(upstream, ruled(upstream, actions(), accounts={'from': 'key'}))
+    ann, (_, bot) = person(gate, 'ann'), new_key(gate, 'agent', 'bot')
+    id = gate.post('/v1/one/1', token, account='Bearer ' + bot, json={'invoice': 'i-1'}).operation
+    assert ann.deny(id, 'not this week').status == 200
+    gate.terminate()
+    assert gate.wait_exit() == 0
+    done = cli(gate, 'audit', 'show', '--agent', 'ann')
+    [made], [denied] = ([line for line in done.stdout.splitlines() if event in line.split()]
+                        for event in ('key_created', 'denied'))
+    assert f'subject {ann.id}' in made and 'role approver' in made
+    assert id in denied and f'by {ann.id}  answerer ann  role approver' in denied, denied

@@ -317,6 +317,7 @@ def test_the_audit_log_says_who(start_gate, upstream, path, token):
 
     [made], [ended], [failed] = told('key_created'), told('key_revoked'), told('authentication_failed')
     assert made['by'] == ended['by'] == 'admin-token' and made['account'] == ended['account'] == 'acme'
+    assert [(e['agent'], e['role']) for e in (made, ended)] == [('bot', 'agent')] * 2
     assert key['id'] in json.dumps(made) and 'left on a train' in json.dumps(ended)
     assert '127.0.0.1' in json.dumps(failed)
     attempt = next(e for e in told('attempted') if e['operation'] == operation)
