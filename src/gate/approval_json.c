@@ -134,7 +134,6 @@ static void write_answers(struct json_writer *json, const struct store_approval 
 			  struct arena *mem)
 {
 	const struct json_value *answers = read_kept(json, approval->answers, mem);
-
 	size_t count = answers && answers->type == JSON_ARRAY ? answers->array.count : 0;
 
 	json_name(json, "approved_by");
