@@ -56,32 +56,52 @@ bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64
 	return asked_ms >= *out_from_ms;
 }
 
-/* The first pause between two tries, and the time after which there are no more. */
-static void rhythm(const struct plan_facts *facts, int64_t *out_every_ms, int64_t *out_end_ms)
+/* Tries to find out. */
+struct rhythm {
+	int64_t every_ms; /* the first pause between two of them */
+	int64_t since_ms; /* from when on there were any */
+	int64_t end_ms;	  /* from when on there are no more */
+};
+
+static struct rhythm rhythm_of(const struct plan_facts *facts)
 {
+	struct rhythm rhythm = {PLAN_RESEND_MS, facts->operation->sent_ms, 0};
+	int64_t give_up_ms = PLAN_GIVE_UP_MS;
+
+	/* Each sending makes it unknown anew: counted from there, it would never end. */
 	if (has_probe(facts)) {
 		const struct rule_inquiry *probe = &facts->policy->action->probe;
 
-		*out_every_ms = probe->every_ms;
-		*out_end_ms = time_add(time_add(facts->operation->updated_ms, facts->gained_ms),
-				       probe->give_up_ms);
-		return;
+		rhythm.every_ms = probe->every_ms;
+		rhythm.since_ms = time_add(facts->operation->updated_ms, facts->gained_ms);
+		give_up_ms = probe->give_up_ms;
 	}
-	/* Each sending makes it unknown anew: counted from there, it would never end. */
-	*out_every_ms = PLAN_RESEND_MS;
-	*out_end_ms = time_add(facts->operation->sent_ms, PLAN_GIVE_UP_MS);
+	rhythm.end_ms = time_add(rhythm.since_ms, give_up_ms);
+	return rhythm;
+}
+
+/* Tries that callers ask for count as well. So that they do not put the next one off for those who
+ * do not ask, a pause is never longer than all the time before it, as if it had only doubled. */
+static int64_t longest_pause_ms(const struct rhythm *rhythm, int64_t now_ms)
+{
+	int64_t longest_ms = now_ms - rhythm->since_ms;
+
+	if (longest_ms > PLAN_PAUSE_MAX_MS)
+		longest_ms = PLAN_PAUSE_MAX_MS;
+	return longest_ms > rhythm->every_ms ? longest_ms : rhythm->every_ms;
 }
 
 int64_t plan_next_ms(const struct plan_facts *facts, uint32_t random)
 {
-	int64_t every_ms, end_ms, next_ms;
+	struct rhythm rhythm = rhythm_of(facts);
+	int64_t next_ms;
 
-	rhythm(facts, &every_ms, &end_ms);
-	if (facts->now_ms >= end_ms)
+	if (facts->now_ms >= rhythm.end_ms)
 		return INT64_MAX;
-	next_ms = time_add(facts->now_ms, backoff_ms(every_ms, PLAN_PAUSE_MAX_MS,
-						     facts->operation->tries, random));
-	return next_ms < end_ms ? next_ms : end_ms;
+	next_ms = time_add(facts->now_ms,
+			   backoff_ms(rhythm.every_ms, longest_pause_ms(&rhythm, facts->now_ms),
+				      facts->operation->tries, random));
+	return next_ms < rhythm.end_ms ? next_ms : rhythm.end_ms;
 }
 
 /* A refusal of the command itself, which the first sending would have met as well. */

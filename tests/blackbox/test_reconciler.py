@@ -230,6 +230,17 @@ def test_pauses_between_questions(desk, upstream):
     assert all(pause >= 0.07 for pause in pauses) and pauses[-1] >= 0.2, pauses
 
 
+def test_askers_do_not_put_it_off(desk):
+    # Shows that however often a caller asks, the gate finds it out by itself soon after: whoever waits
+    # for its lock is not kept waiting by somebody's impatience.
+    desk.tell(THING, THING)
+    first = desk.lose()
+    for _ in range(14):
+        assert desk.post().slug == 'outcome-unknown'
+    desk.tell(THING)
+    desk.wait(first)
+
+
 def test_what_was_taken_on_is_sent_again_by_itself(desk_of, upstream):
     # Shows that an absence of what the gate took on is no matter of the caller's: it is sent again.
     desk = desk_of('jobs')

@@ -211,6 +211,7 @@ static void pauses_double_up_to_ten_minutes(void **state)
 	struct world *world = *state;
 
 	give_probe(world);
+	world->operation.updated_ms = NOW - HOUR;
 	for (size_t i = 0; i < sizeof(pauses_ms) / sizeof(pauses_ms[0]); i++) {
 		int64_t pause_ms;
 
@@ -218,6 +219,31 @@ static void pauses_double_up_to_ten_minutes(void **state)
 		pause_ms = plan_next_ms(&world->facts, MIDDLE) - NOW;
 		assert_in_range(pause_ms, pauses_ms[i] - 1, pauses_ms[i] + 1);
 	}
+}
+
+/* Its callers may ask as often as they like: the next question comes no later than before. */
+static void a_pause_is_no_longer_than_it_has_been_unknown(void **state)
+{
+	struct world *world = *state;
+
+	give_probe(world);
+	world->operation.tries = 50;
+	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 59999, NOW + 60001);
+	world->facts.gained_ms = 30000;
+	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 29999, NOW + 30001);
+	world->operation.updated_ms = NOW + 1000;
+	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 4999, NOW + 5001);
+}
+
+/* Without a probe each sending makes it unknown anew: counted from the first one. */
+static void a_pause_is_no_longer_than_since_it_was_sent(void **state)
+{
+	struct world *world = *state;
+
+	give_key(world);
+	world->operation.tries = 50;
+	world->operation.updated_ms = NOW;
+	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 60999, NOW + 61001);
 }
 
 static void the_last_question_is_when_the_time_is_over(void **state)
@@ -353,6 +379,8 @@ int main(void)
 		TEST(an_absence_counts_once_it_is_late_enough),
 		TEST(an_absence_counts_by_time_that_has_passed),
 		TEST(pauses_double_up_to_ten_minutes),
+		TEST(a_pause_is_no_longer_than_it_has_been_unknown),
+		TEST(a_pause_is_no_longer_than_since_it_was_sent),
 		TEST(the_last_question_is_when_the_time_is_over),
 		TEST(sending_again_ends_too),
 		TEST(a_clock_at_its_end_does_not_run_over),
