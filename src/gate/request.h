@@ -58,6 +58,7 @@ struct request {
 	enum operation_state state;
 	int64_t expires_ms;
 	bool has_operation; /* id, state and expires_ms are filled */
+	bool did_pick_up;   /* the claim: an earlier request made it */
 
 	/* step_45_wait */
 	struct waiter waiter;

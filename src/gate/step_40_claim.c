@@ -319,6 +319,7 @@ static enum step claimed(struct request *request)
 {
 	take_operation(request);
 	request->attempt_number = request->command.attempt_number;
+	request->did_pick_up = request->command.did_pick_up;
 	request->is_dispatched = request->command.operation.is_dispatched; /* as it was made */
 	if (request->command.makes_due || request->state == STATE_QUEUED ||
 	    request->state == STATE_AWAITING_APPROVAL)

@@ -65,6 +65,19 @@ static int64_t next_ms(const struct request *request)
 			     now_ms, random);
 }
 
+/* What the claim had. Where that was another request's, or may have been, the store knows it: ours
+ * may spell the same path differently. */
+static struct store_operation claimed(const struct request *request)
+{
+	struct store_operation operation = {0};
+
+	if (!request->did_pick_up && !request->is_untried)
+		operation = request_subject(request);
+	operation.id = request->id;
+	operation.epoch = request->epoch;
+	return operation;
+}
+
 enum step step_settle_start(struct request *request)
 {
 	give_up_if_last(request);
@@ -80,10 +93,8 @@ enum step step_settle_start(struct request *request)
 		.plain_retention_ms = request->policy.plain_retention_ms,
 		.next_ms = next_ms(request),
 		.is_untried = request->is_untried,
-		.operation = request_subject(request),
+		.operation = claimed(request),
 	};
-	request->command.operation.id = request->id;
-	request->command.operation.epoch = request->epoch;
 	if (request->is_found) {
 		ask_settlement(&request->ask, request->account, &request->command);
 		request->command.operation.reason = STR(ASK_THERE_ALREADY);

@@ -169,8 +169,6 @@ void ledger_audit_walked(struct ledger_audit_walk *walk);
  */
 int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct sealer_slice **out_slice,
 		       uint64_t *out_end);
-/* So many of them are in memory that handing them over is worth while. */
-bool ledger_audit_has_bundle(const struct ledger_audit *audit, uint64_t first);
 
 /* With every connection: the tip, and what is sealed, as the database has them. */
 int ledger_audit_load(struct ledger *ledger);

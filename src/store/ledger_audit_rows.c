@@ -224,12 +224,6 @@ static int read_slice(struct ledger *ledger, uint64_t first, uint64_t *out_end)
 	return r >= 0 && end > first ? 0 : FAIL_STORE;
 }
 
-bool ledger_audit_has_bundle(const struct ledger_audit *audit, uint64_t first)
-{
-	return audit->fresh.entries.len && audit->fresh_first == first &&
-	       audit->fresh_end - first >= TILE_WIDTH;
-}
-
 int ledger_audit_slice(struct ledger *ledger, uint64_t first, struct sealer_slice **out_slice,
 		       uint64_t *out_end)
 {

@@ -1,9 +1,10 @@
 /*
  * Handing committed entries to the sealer, a slice at a time, after answers have been given.
  *
- * Under load each bundle's worth goes as soon as it is there. Once a checkpoint is due, all that is
- * committed goes, and is sealed with the last slice; what is written meanwhile goes along. A slice
- * is in memory, or read in a fraction of a millisecond, so that no writer waits long for it.
+ * Each bundle's worth goes as soon as it is there, in memory or in rows. Once a checkpoint is due,
+ * all that is committed goes, and is sealed with the last slice; what is written meanwhile goes
+ * along. A slice is in memory, or read in a fraction of a millisecond, so that no writer waits long
+ * for it.
  *
  * A checkpoint is a dozen files and syncs, whatever it covers. So however fast entries come, there
  * is a pause between two.
@@ -66,6 +67,13 @@ static int64_t seal_due_ms(struct ledger *ledger, const struct sealer_look *look
 	return left_ms > 0 ? left_ms : 0;
 }
 
+/* Is there more than the sealer has, so much that it is worth while? In memory, or in rows: those
+ * that it did not come to, or that a crash or a failure left behind, go as others do. */
+static bool has_bundle(const struct ledger *ledger, const struct sealer_look *look)
+{
+	return ledger->audit.tip.frontier.size - look->next >= TILE_WIDTH;
+}
+
 static bool can_seal(const struct ledger *ledger)
 {
 	return ledger->audit.is_open && ledger->db && !ledger->audit.is_unreadable;
@@ -77,7 +85,7 @@ static int64_t sealing_due_ms(struct ledger *ledger)
 	int64_t due_ms;
 
 	sealer_look(ledger->audit.sealer, &look);
-	due_ms = seal_due_ms(ledger, &look);
+	due_ms = has_bundle(ledger, &look) ? 0 : seal_due_ms(ledger, &look);
 	if (due_ms != 0 || look.has_room)
 		return due_ms;
 	return look.is_stopped ? STOPPED_MS : ROOM_MS;
@@ -139,7 +147,7 @@ void ledger_audit_tidy(struct ledger *ledger)
 		return;
 	if (seal_due_ms(ledger, &look) == 0)
 		ledger->audit.is_handing = true;
-	if (ledger->audit.is_handing || ledger_audit_has_bundle(&ledger->audit, look.next))
+	if (ledger->audit.is_handing || has_bundle(ledger, &look))
 		hand_over(ledger, &look);
 }
 

@@ -86,10 +86,11 @@ static void rows_are_read_where_memory_does_not_reach(void **state)
 {
 	world_audit = &never;
 	open_world();
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < 16; i++)
 		claim_together(50, 4000);
+	assert_comes("audit/tile/entries/001.new"); /* though memory holds no bundle of these */
 	assert_false(is_there("audit/checkpoint"));
-	close_and_count(600);
+	close_and_count(800);
 }
 
 /* -- rows go ------------------------------------------------------------------------ */
@@ -156,6 +157,29 @@ static void what_only_bundles_keep_is_found_after_a_crash(void **state)
 	assert_rows_are_gone();
 	open_world(); /* what ran is unknown, and says so */
 	close_and_count(ENTRIES + CLAIMS);
+}
+
+static void complete_more(void)
+{
+	char token[32];
+
+	assert_comes("audit/tile/entries/023");
+	for (int i = 0; i < MORE; i++) {
+		snprintf(token, sizeof(token), "after-%d", i);
+		world_completed(&world, "acme", token);
+	}
+	assert_false(is_there("audit/checkpoint"));
+}
+
+/* Rows that a crash left behind leave the database as others do. */
+static void rows_go_after_a_crash_as_well(void **state)
+{
+	world_audit = &never;
+	leave_behind(claim_until_rows_go);
+	leave_behind(complete_more);
+	assert_int_equal(number_of("SELECT min(seq) FROM audit"), ENTRIES);
+	open_world();
+	close_and_count(ENTRIES + CLAIMS + 2 * MORE);
 }
 
 /* As after a power cut: of tiles that did not last yet, some have no bytes or no names. */
@@ -254,6 +278,7 @@ int main(void)
 		LOGGED_ROW(rows_are_read_where_memory_does_not_reach),
 		LOGGED_ROW(rows_go_once_whole_bundles_keep_all_of_them),
 		LOGGED_ROW(what_only_bundles_keep_is_found_after_a_crash),
+		LOGGED_ROW(rows_go_after_a_crash_as_well),
 		LOGGED_ROW(what_did_not_last_is_written_again),
 		LOGGED_ROW(what_only_bundles_kept_is_missed),
 		LOGGED_ROW(log_goes_on_from_bundles_after_a_failure),
