@@ -71,7 +71,8 @@ struct ledger_audit {
 
 	/* Epochs. */
 	bool has_turned;	/* an epoch has ended since it was looked what is kept */
-	bool has_old_seed;	/* the key before may be there yet */
+	bool has_old_seed;	/* when it was opened, the key before was there */
+	uint32_t seeds_gone;	/* epochs whose keys to sign with are erased, from the first on */
 	bool has_erased;	/* some data key may have to go */
 	bool has_prunes;	/* some entries may have to go… */
 	uint64_t prune_after;	/* …once this entry is published */

@@ -99,7 +99,7 @@ static int64_t epoch_due_ms(struct ledger *ledger)
 	struct sealer_look look;
 
 	sealer_look(audit->sealer, &look);
-	if (audit->has_old_seed)
+	if (audit->seeds_gone < audit->now.number)
 		return look.sealed >= audit->now.first ? 0 : SOON_MS;
 	if (audit->is_pruning)
 		return sealer_has_pruned(audit->sealer) ? 0 : SOON_MS;

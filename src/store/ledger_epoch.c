@@ -11,7 +11,7 @@
  *   the next keys are files      nobody uses them yet; the next try finds them
  *   certificate, seal, the row   one transaction: from now on entries are of the next epoch
  *   a checkpoint up to there     by the old key (store/sealer.h), which is there for it until then
- *   the old seed is erased       when it is published, or at the next start
+ *   the old seed is erased       when it is published, before the next end, or at the next start
  *
  * The row says before the file goes that a data key is to be erased, so what was begun is ended at
  * the next start.
@@ -230,6 +230,20 @@ static int make_next(struct ledger *ledger, struct ledger_epoch *next)
 	return r;
 }
 
+/* Once an epoch's end is published its key has nothing to sign any more. After a crash, and where a
+ * copy of the folder was put back, there may be several. */
+static void erase_old_seeds(struct ledger *ledger)
+{
+	struct ledger_audit *audit = &ledger->audit;
+
+	if (audit->sealed < audit->now.first)
+		return;
+	for (; audit->seeds_gone < audit->now.number; audit->seeds_gone++)
+		if (audit_seed_erase(audit->keys_path, audit->seeds_gone) != 0)
+			log_note(ledger->log, LOG_ERROR, "audit_key_not_erased", "why",
+				 strerror(errno));
+}
+
 static int rotate(struct ledger *ledger, struct store_command *command)
 {
 	struct ledger_audit *audit = &ledger->audit;
@@ -241,6 +255,7 @@ static int rotate(struct ledger *ledger, struct store_command *command)
 		return STORE_LOST; /* its key still has to sign */
 	if (next.number >= STORE_EPOCHS_MAX)
 		return STORE_FULL;
+	erase_old_seeds(ledger);
 	if (make_next(ledger, &next) != 0)
 		return STORE_ABSENT;
 	r = say_who(ledger, command, "epoch_ended", audit->now.number);
@@ -256,7 +271,7 @@ static int rotate(struct ledger *ledger, struct store_command *command)
 	if (r == 0) {
 		command->log_epoch = next.number;
 		audit->now = next;
-		audit->has_old_seed = audit->has_turned = true;
+		audit->has_turned = true;
 	}
 	audit_keys_fini(&next.keys);
 	note_signer_fini(&next.signer);
@@ -335,17 +350,6 @@ void ledger_epoch_finish(struct ledger *ledger)
 }
 
 /* -- by itself --------------------------------------------------------------------- */
-
-static void erase_old_seed(struct ledger *ledger)
-{
-	struct ledger_audit *audit = &ledger->audit;
-
-	if (!audit->has_old_seed || audit->sealed < audit->now.first)
-		return;
-	audit->has_old_seed = false;
-	if (audit->now.number && audit_seed_erase(audit->keys_path, audit->now.number - 1) != 0)
-		log_note(ledger->log, LOG_ERROR, "audit_key_not_erased", "why", strerror(errno));
-}
 
 /* Entries of which a published entry says that they go. One epoch at a time. */
 static void prune(struct ledger *ledger)
@@ -432,7 +436,7 @@ void ledger_epoch_tidy(struct ledger *ledger)
 	struct store_command command = {
 		.kind = STORE_ROTATE, .prunes = true, .log_epoch = audit->kept_oldest};
 
-	erase_old_seed(ledger);
+	erase_old_seeds(ledger);
 	prune(ledger);
 	if (ledger_epoch_due_ms(ledger) != 0)
 		return;

@@ -58,6 +58,31 @@ def test_again_and_for_a_program(gate, path, token):
     assert report(gate)['seals'] == 3
 
 
+def test_keys_of_epochs_before(gate, path, token):
+    # Shows that a key that an ended epoch signed with does not stay: neither one that was to be erased
+    # when the command was killed, nor one that came back with a copy of the folder.
+    gate.post(path, token)
+    close(gate)
+    first = gate.data / 'keys' / 'audit.key'
+    kept = first.read_bytes()
+
+    def comes_back():
+        assert not first.exists()
+        first.touch(0o600)
+        first.write_bytes(kept)
+
+    assert rotate(gate).returncode == 0
+    comes_back()
+    assert rotate(gate).returncode == 0
+    comes_back()
+    assert rotate(gate).returncode == 0
+    comes_back()
+    gate.restart()
+    close(gate)
+    assert not first.exists() and is_there(gate, 'audit.3.key')
+    assert verify(gate) == ('ok', 0)
+
+
 def test_a_gate_that_runs_is_asked(gate, path, token):
     # Shows that the store is not taken from a gate that runs: it rotates itself, and goes on.
     gate.post(path, token)
