@@ -11,6 +11,7 @@
 #include "cli/audit_read.h"
 #include "cli/command.h"
 #include "cli/data_place.h"
+#include "core/operation.h"
 #include "core/timestamp.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ enum {
 };
 enum { EXPORT_CONFIG };
 enum { LINE_MAX_SIZE = 1 << 20, TIME_TEXT = 25, SINCE_MEMORY = 4096 };
+enum { EVENTS_MAX = 64, EVENT_TEXT_MAX = 32 };
 
 static const struct command_option show_options[] = {
 	{"--data", "DIR", "the data directory, as DIR"},
@@ -57,10 +59,17 @@ static const struct command_option export_options[] = {
 	{"--config", "FILE", "the gate's configuration, which says where the master key is"},
 };
 
+/* The events that the log tells of, so that who asks for another one learns their names. */
+struct told {
+	char names[EVENTS_MAX][EVENT_TEXT_MAX];
+	size_t count;
+};
+
 struct show {
 	/* empty: any */
 	struct str op, token, account, agent, credential, task, fingerprint, event, since, until;
 	bool is_json;
+	struct told told;
 	FILE *out;
 	struct buf line;
 	bool has_failed; /* to write */
@@ -68,15 +77,34 @@ struct show {
 
 /* -- which ------------------------------------------------------------------------- */
 
-static bool has_event(const struct json_value *value, struct str event)
+static bool has_told(const struct told *told, struct str event)
 {
-	const struct json_value *events = value ? json_member(value, STR("events")) : NULL;
-
-	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++)
-		if (events->array.items[i]->type == JSON_STRING &&
-		    str_equal(events->array.items[i]->string, event))
+	for (size_t i = 0; i < told->count; i++)
+		if (str_equal(str_from(told->names[i]), event))
 			return true;
 	return false;
+}
+
+static void note_event(struct told *told, struct str event)
+{
+	if (told->count == EVENTS_MAX || event.len >= EVENT_TEXT_MAX || has_told(told, event))
+		return;
+	memcpy(told->names[told->count], event.at, event.len);
+	told->names[told->count++][event.len] = '\0';
+}
+
+static bool has_event(struct told *told, const struct json_value *value, struct str event)
+{
+	const struct json_value *events = value ? json_member(value, STR("events")) : NULL;
+	bool has = false;
+
+	for (size_t i = 0; events && events->type == JSON_ARRAY && i < events->array.count; i++) {
+		if (events->array.items[i]->type != JSON_STRING)
+			continue;
+		note_event(told, events->array.items[i]->string);
+		has |= str_equal(events->array.items[i]->string, event);
+	}
+	return has;
 }
 
 static bool is_any_or(struct str wanted, const struct json_value *value, const char *name)
@@ -102,17 +130,18 @@ static bool is_in_time(const struct show *show, const char *time)
 	       (!show->until.len || compare_time(time, show->until) < 0);
 }
 
-static bool is_wanted(const struct show *show, const struct audit_record *record, const char *time)
+static bool is_wanted(struct show *show, const struct audit_record *record, const char *time)
 {
 	const struct json_value *value = record->value;
 
+	if (show->event.len && !has_event(&show->told, value, show->event))
+		return false;
 	return is_in_time(show, time) && is_any_or(show->op, value, "operation") &&
 	       is_any_or(show->token, value, "token") &&
 	       is_any_or(show->account, value, "account") && is_of_agent(show->agent, value) &&
 	       is_any_or(show->credential, value, "credential") &&
 	       is_any_or(show->task, value, "task") &&
-	       is_any_or(show->fingerprint, value, "fingerprint") &&
-	       (!show->event.len || has_event(value, show->event));
+	       is_any_or(show->fingerprint, value, "fingerprint");
 }
 
 /* -- how --------------------------------------------------------------------------- */
@@ -241,6 +270,20 @@ static int show_record(void *state, const struct audit_record *record)
 
 /* -- the commands ------------------------------------------------------------------ */
 
+/* An event that nothing tells of may be misspelled. */
+static void say_events(struct show *show)
+{
+	if (!show->event.len || has_told(&show->told, show->event))
+		return;
+	buf_clear(&show->line);
+	for (size_t i = 0; i < show->told.count; i++) {
+		buf_append_str(&show->line, i ? STR(", ") : STR("; it tells of "));
+		terminal_append(&show->line, str_from(show->told.names[i]));
+	}
+	command_message("the log tells of no \"%.*s\"%.*s", (int)show->event.len, show->event.at,
+			(int)show->line.len, show->line.at);
+}
+
 static int read_all(struct show *show, const char *data, struct vault *vault)
 {
 	struct audit_reading reading = {
@@ -251,6 +294,8 @@ static int read_all(struct show *show, const char *data, struct vault *vault)
 	r = audit_read(&reading);
 	if (fflush(show->out) != 0)
 		show->has_failed = true;
+	if (r == 0)
+		say_events(show);
 	buf_fini(&show->line);
 	if (show->has_failed)
 		command_message("the entries could not be written: %s", strerror(errno));
@@ -301,10 +346,26 @@ static bool read_time(const struct command_call *call, int which, struct arena *
 	return false;
 }
 
+/* An operation as it is written everywhere; false after a message. */
+static bool read_operation(const struct command_call *call, char *out_id)
+{
+	const char *text = call->options[SHOW_OP];
+	struct operation_id id;
+
+	out_id[0] = '\0';
+	if (!text)
+		return true;
+	if (operation_id_read(str_from(text), &id)) {
+		operation_id_write(&id, out_id);
+		return true;
+	}
+	(void)command_misused(call->command, "\"%s\" is no operation id", text);
+	return false;
+}
+
 static int run_show(const struct command_call *call)
 {
-	struct show show = {.op = option(call, SHOW_OP),
-			    .token = option(call, SHOW_TOKEN),
+	struct show show = {.token = option(call, SHOW_TOKEN),
 			    .account = option(call, SHOW_ACCOUNT),
 			    .agent = option(call, SHOW_AGENT),
 			    .credential = option(call, SHOW_CREDENTIAL),
@@ -314,6 +375,7 @@ static int run_show(const struct command_call *call)
 			    .is_json = call->options[SHOW_JSON] != NULL,
 			    .out = stdout};
 	const char *data = call->options[SHOW_DATA];
+	char operation[OPERATION_ID_TEXT + 1];
 	struct arena mem;
 	int status = EXIT_USAGE;
 
@@ -321,6 +383,9 @@ static int run_show(const struct command_call *call)
 		return command_misused(call->command, "DIR and --data are the same: name one");
 	if (!data && call->operand_count)
 		data = call->operands[0];
+	if (!read_operation(call, operation))
+		return EXIT_USAGE;
+	show.op = str_from(operation);
 	arena_init(&mem, SINCE_MEMORY);
 	if (read_time(call, SHOW_SINCE, &mem, &show.since) &&
 	    read_time(call, SHOW_UNTIL, &mem, &show.until))

@@ -97,6 +97,22 @@ def test_filters(audited, upstream, path, token):
     assert command('audit', 'show', audited.data, '--since', 'yesterday').returncode == 2
 
 
+def test_filters_that_find_nothing(audited, path, token):
+    # Shows that an id that is none is refused, that one may be in any case, and that who misspells an
+    # event learns which the log tells of.
+    made = audited.post(path, token)
+    audited.post(path, token)
+    close(audited)
+    assert len(shown(audited, '--op', made.operation.lower())) == 3
+    wrong = command('audit', 'show', audited.data, '--op', made.operation[:-1])
+    assert wrong.returncode == 2 and 'is no operation id' in wrong.stderr
+    none = command('audit', 'show', audited.data, '--event', 'complete')
+    assert (none.returncode, none.stdout) == (0, '')
+    assert 'tells of no "complete"; it tells of attempted, sent, completed, replayed' in none.stderr
+    found = command('audit', 'show', audited.data, '--event', 'completed', '--until', '2001-01-01T00:00:00Z')
+    assert 'tells of no' not in found.stderr
+
+
 def test_unknown_resolved_and_lock_released(audited, upstream, number, token):
     # Shows that what people decide is in the log, with their reason.
     upstream.plan(f'/deploy/{number}', drop())
