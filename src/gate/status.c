@@ -442,6 +442,7 @@ static void write_action(struct json_writer *json, const struct settings *settin
 	json_close_object(json);
 }
 
+/* Those that its caller may do: no use to learn of others by being refused. */
 static void actions(struct inquiry *inquiry)
 {
 	const struct settings *settings = inquiry->generation->settings;
@@ -454,7 +455,8 @@ static void actions(struct inquiry *inquiry)
 	json_name(&json, "actions");
 	json_open_array(&json);
 	for (size_t i = 0; i < settings->action_count; i++)
-		write_action(&json, settings, &settings->actions[i]);
+		if (caller_may_call(&inquiry->caller, settings->actions[i].name))
+			write_action(&json, settings, &settings->actions[i]);
 	json_close_array(&json);
 	json_close_object(&json);
 	answer(inquiry, JSON_HEADERS, &body);

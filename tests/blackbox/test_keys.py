@@ -123,6 +123,17 @@ def test_patterns(gate, upstream, number, token):
     assert gate.post('/payments', token + '-3', account=free, json={'title': token}).outcome == 'created'
 
 
+def test_actions_that_are_listed(gate, number):
+    # Shows that a key of certain actions is told of those alone.
+    def listed(**options):
+        answer = gate.get('/.counterfoil/actions', account=bearer(gate.key(f'acme-{number}', 'bot', **options)))
+        return [action['name'] for action in answer.json()['actions']]
+
+    assert sorted(listed()) == sorted(ACTIONS)
+    assert sorted(listed(actions=['tickets.*'])) == ['tickets.close', 'tickets.create']
+    assert listed(actions=['reports.create', 'nothing.*']) == ['reports.create']
+
+
 @pytest.mark.parametrize('method', ['GET', 'HEAD', 'OPTIONS'])
 def test_no_write_dressed_as_a_read(gate, upstream, number, method):
     # Shows that a key of certain actions makes no other write by a request that only says it reads.
