@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.client import Connection, assert_problem
-from harness.gate import command, config
+from harness.gate import command, config, files_of
 from harness.people import new_key
 from harness.rules import eventually
 from harness.tokens import AUDIENCE, NAME, Issuer, accounts, b64
@@ -468,9 +468,8 @@ def test_what_is_shown_wrongly_is_kept_nowhere(start_gate, upstream, path):
     gate.terminate()
     gate.wait_exit()
     assert secret not in '\n'.join(gate.log + gate.stdout)
-    for file in gate.data.rglob('*'):
-        if file.is_file():
-            assert secret.encode() not in file.read_bytes() and key['key'].encode() not in file.read_bytes(), file
+    for file, content in files_of(gate.data):
+        assert secret.encode() not in content and key['key'].encode() not in content, file
 
 
 def sign_in_raw(gate, body):

@@ -1,5 +1,6 @@
 """The data directory: one gate at a time, private, and honest when the disk is not."""
 import os
+import pathlib
 import stat
 import subprocess
 
@@ -7,7 +8,7 @@ import pytest
 
 from harness.client import assert_problem
 from harness.disk import SmallDisk, can_mount, file_size_limit
-from harness.gate import command
+from harness.gate import command, files_of
 from harness.upstream import answer
 
 
@@ -22,9 +23,8 @@ def test_it_is_made_and_private(start_gate, upstream, path, token):
     gate = start_gate(upstream)
     gate.post(path, token)
     assert stat.S_IMODE(gate.data.stat().st_mode) & 0o077 == 0
-    for root, _, files in os.walk(gate.data):
-        for name in files:
-            assert stat.S_IMODE(os.stat(os.path.join(root, name)).st_mode) & 0o007 == 0, name
+    for file, facts in files_of(gate.data, pathlib.Path.stat):
+        assert stat.S_IMODE(facts.st_mode) & 0o007 == 0, file
 
 
 def test_no_credential_is_kept(start_gate, upstream, path, token):
@@ -34,10 +34,8 @@ def test_no_credential_is_kept(start_gate, upstream, path, token):
     gate.post(path, token, account=secret)
     gate.terminate()
     assert gate.wait_exit() == 0
-    for root, _, files in os.walk(gate.data):
-        for name in files:
-            with open(os.path.join(root, name), 'rb') as stored:
-                assert b'never-to-be-written-down-77' not in stored.read(), name
+    for file, content in files_of(gate.data):
+        assert b'never-to-be-written-down-77' not in content, file
 
 
 def test_a_second_gate_is_refused(start_gate, upstream, path, token):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from harness.client import Connection, assert_problem, build
-from harness.gate import command, config
+from harness.gate import command, config, files_of
 from harness.upstream import delayed, drop
 
 TEXT = {'type': 'string', 'required': True}
@@ -276,9 +276,8 @@ def test_no_key_is_found_anywhere(start_gate, upstream, path, token):
     assert gate.wait_exit() == 0
     secret = key['key'].removeprefix('cfk_')
     assert secret not in seen and not any(secret in page for page in pages)
-    for file in gate.data.rglob('*'):
-        if file.is_file():
-            assert secret.encode() not in file.read_bytes(), file
+    for file, content in files_of(gate.data):
+        assert secret.encode() not in content, file
     assert secret not in '\n'.join(gate.log)
 
 

@@ -1,11 +1,13 @@
 """`counterfoil op`: operations from the operator's side."""
 import json
+import pathlib
+import stat
 import time
 
 import pytest
 
 from harness.client import Connection, build
-from harness.gate import Gate, command
+from harness.gate import Gate, command, files_of
 from harness.upstream import answer, created, drop
 
 
@@ -194,12 +196,9 @@ def test_without_a_gate(start_gate, upstream):
 
 def test_the_operators_secret_is_private(gate):
     # Shows that what lets the operator in is readable by the gate's user alone.
-    import os
-    import stat
-    for root, _, files in os.walk(gate.data):
-        for name in files:
-            if 'token' in name or 'key' in name:
-                assert stat.S_IMODE(os.stat(os.path.join(root, name)).st_mode) & 0o077 == 0, name
+    for file, facts in files_of(gate.data, pathlib.Path.stat):
+        if 'token' in file.name or 'key' in file.name:
+            assert stat.S_IMODE(facts.st_mode) & 0o077 == 0, file
 
 
 def statement(gate, id, document):

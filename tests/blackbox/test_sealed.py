@@ -11,7 +11,7 @@ import sqlite3
 
 import pytest
 
-from harness.gate import command
+from harness.gate import command, files_of
 from harness.rules import eventually, needed, ruled, text
 from harness.upstream import Hold, answer, drop, held
 
@@ -36,15 +36,10 @@ def post(gate, path, token, **more):
                      json={'service': 'web', 'customer': MARK['asked'], 'password': MARK['field'], **more})
 
 
-def files_of(gate):
-    found = [f for f in gate.directory.rglob('*') if f.is_file() and f != gate.config_file]
-    assert any(f.name == 'counterfoil.db' for f in found)
-    return found
-
-
-def assert_unheard_of(gate, *files):
-    for file in [*files_of(gate), *files]:
-        content = file.read_bytes()
+def assert_unheard_of(gate, *more):
+    files = [(file, content) for file, content in files_of(gate.directory) if file != gate.config_file]
+    assert any(file.name == 'counterfoil.db' for file, _ in files)
+    for file, content in [*files, *((file, file.read_bytes()) for file in more)]:
         for part, mark in MARK.items():
             assert mark.encode() not in content, f'{part} is in {file}'
     printed = '\n'.join(gate.log + gate.stdout)
@@ -120,7 +115,7 @@ def test_abort_leaves_no_core(told):
     told.process.wait(10)
     told._join()
     assert told.process.returncode == -signal.SIGABRT
-    assert not [f for f in files_of(told) if f.name.startswith('core')]
+    assert not [file for file, _ in files_of(told.directory) if file.name.startswith('core')]
     assert_unheard_of(told)
 
 

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from harness.client import assert_problem
-from harness.gate import BINARY, command
+from harness.gate import BINARY, command, files_of
 from harness.rules import eventually, needed, said
 from harness.upstream import Hold, answer, drop, held
 
@@ -257,7 +257,7 @@ def test_a_401_is_the_services_answer(own, upstream, number, token, account):
 
 def found_in_data(gate, text):
     """The files of the data directory that have it."""
-    return [str(file) for file in gate.data.rglob('*') if file.is_file() and text.encode() in file.read_bytes()]
+    return [str(file) for file, content in files_of(gate.data) if text.encode() in content]
 
 
 def test_nothing_shows_it(own, upstream, number, token, account):

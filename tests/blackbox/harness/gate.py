@@ -292,6 +292,17 @@ def command(*arguments, stdin=None, cwd=None, seconds=30, env=None):
                           text=True, timeout=seconds, cwd=cwd, env={**os.environ, **(env or {})})
 
 
+def files_of(folder, look=pathlib.Path.read_bytes):
+    """[(file, what `look` gives of it)] of a folder in which a gate may be at work: of every file that is there
+    at one time, since one that has another name by now would be missed."""
+    for _ in range(100):
+        try:
+            return [(file, look(file)) for file in sorted(folder.rglob('*')) if not file.is_dir()]
+        except FileNotFoundError:
+            pass
+    raise AssertionError(f'{folder} is never at rest')
+
+
 def drain(stream, lines):
     """Read a pipe to its end in a thread, so that the child never waits for us."""
     def run():
