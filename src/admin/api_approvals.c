@@ -213,7 +213,7 @@ static void consent(struct api_call *call, const struct store_operation *operati
 	api_ask(call, consented);
 }
 
-/* -- a rule that has become another one -------------------------------------------- */
+/* -- what does not stand any more is asked anew -------------------------------------- */
 
 static void asked_again(struct store_command *command)
 {
@@ -230,11 +230,14 @@ static void asked_again(struct store_command *command)
 	waiting_call(&gate->waiting, &answering->id);
 	background_poke(gate);
 	api_problem(call, PROBLEM_APPROVAL_OTHER,
-		    "The rule that asks was changed since it was asked, so people are asked anew. "
-		    "Look at the question as it is now.");
+		    arena_printf(&call->exchange->mem,
+				 "People are asked anew, since %.*s. Look at the question as it is "
+				 "now.",
+				 STR_ARG(command->attempt.note))
+			    .at);
 }
 
-static void ask_again(struct api_call *call, const struct store_approval *question)
+static void ask_again(struct api_call *call, const struct store_approval *question, struct str why)
 {
 	const struct answering *answering = call->state;
 	struct gate *gate = call->admin->gate;
@@ -249,7 +252,7 @@ static void ask_again(struct api_call *call, const struct store_approval *questi
 				.outcome = OUTCOME_AWAITING_APPROVAL,
 				.delivered = -1,
 				.by = ACTOR_OPERATOR,
-				.note = STR("the rule that asks for approval was changed"),
+				.note = why,
 			},
 	};
 	api_ask(call, asked_again);
@@ -282,6 +285,7 @@ static void judge(struct api_call *call, const struct store_command *seen)
 	struct answering *answering = call->state;
 	const struct settings *settings = gate_settings(call->admin->gate);
 	struct store_approval question;
+	int judged;
 
 	if (!answering->is_approval) {
 		consent(call, &seen->operation);
@@ -293,13 +297,15 @@ static void judge(struct api_call *call, const struct store_command *seen)
 		api_problem(call, PROBLEM_APPROVAL_OWN, NULL);
 		return;
 	}
-	switch (question_judge(settings, &seen->operation, &seen->request, &seen->approval,
-			       &call->exchange->mem, &question)) {
+	judged = question_judge(settings, call->admin->gate->callers, &seen->operation,
+				&seen->request, &seen->approval, &call->exchange->mem, &question);
+	switch (judged) {
 	case QUESTION_STANDS:
 		consent(call, &seen->operation);
 		break;
 	case QUESTION_CHANGED:
-		ask_again(call, &question);
+	case QUESTION_REVOKED:
+		ask_again(call, &question, question_why_anew(judged));
 		break;
 	case QUESTION_GONE:
 		api_problem(call, PROBLEM_APPROVAL_OVER,

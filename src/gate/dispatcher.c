@@ -7,7 +7,8 @@
  * gate is about to stop) go back at once.
  *
  * What people have agreed to is held against the rule that asked before it is sent: where that has
- * become another one, they are asked anew instead, and nothing is sent.
+ * become another one, or the key of one of them was revoked, they are asked anew instead, and
+ * nothing is sent.
  *
  * When the store cannot say whether a take was committed nothing of it is sent, ever: whatever of
  * it exists is settled as not sent, under its own epoch, which nobody else's pick-up can have.
@@ -173,7 +174,7 @@ static void asked_again(struct store_command *command)
 		return;
 	}
 	background_line(&line, background, "asked-again", errand->operation);
-	log_text(&line, "why", "the rule that asks for approval was changed");
+	log_str(&line, "why", command->attempt.note);
 	log_end(&line);
 	waiting_call(&background->gate->waiting, &errand->operation->id);
 	lapser_look(&background->lapser);
@@ -181,7 +182,8 @@ static void asked_again(struct store_command *command)
 	drop_dispatch(dispatch);
 }
 
-static void ask_again(struct dispatch *dispatch, const struct store_approval *question)
+static void ask_again(struct dispatch *dispatch, const struct store_approval *question,
+		      struct str why)
 {
 	struct errand *errand = &dispatch->errand;
 	struct background *background = errand->lane->background;
@@ -200,7 +202,7 @@ static void ask_again(struct dispatch *dispatch, const struct store_approval *qu
 				.outcome = OUTCOME_AWAITING_APPROVAL,
 				.delivered = -1,
 				.by = ACTOR_DISPATCHER,
-				.note = STR("the rule that asks for approval was changed"),
+				.note = why,
 			},
 	};
 	background->commands++;
@@ -214,16 +216,20 @@ static void send_agreed(struct dispatch *dispatch, const struct store_approval *
 	struct background *background = errand->lane->background;
 	int64_t now_ms = background_wall_ms(background);
 	struct store_approval question;
+	int judged;
 
 	arena_init(&dispatch->again_mem, BACKGROUND_MEMORY);
-	switch (question_judge(errand->generation->settings, errand->operation, errand->request,
-			       approval, &dispatch->again_mem, &question)) {
+	judged = question_judge(errand->generation->settings, background->gate->callers,
+				errand->operation, errand->request, approval, &dispatch->again_mem,
+				&question);
+	switch (judged) {
 	case QUESTION_STANDS:
 		arena_fini(&dispatch->again_mem);
 		errand_start(errand);
 		break;
 	case QUESTION_CHANGED:
-		ask_again(dispatch, &question);
+	case QUESTION_REVOKED:
+		ask_again(dispatch, &question, question_why_anew(judged));
 		break;
 	case QUESTION_GONE: /* send_back() has seen to it */
 	case QUESTION_UNREADABLE:

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "core/approval.h"
+#include "gate/approval_json.h"
 #include "gate/policy.h"
 #include "http/http.h"
 
@@ -178,9 +179,46 @@ static int read_again(const struct settings *settings, const struct action *acti
 	return r <= 0 ? r : QUESTION_UNREADABLE;
 }
 
-int question_judge(const struct settings *settings, const struct store_operation *operation,
-		   const struct store_request *request, const struct store_approval *approval,
-		   struct arena *mem, struct store_approval *out_again)
+/* -- does it stand? ----------------------------------------------------------------- */
+
+/* A key that is over by its time was somebody's when it was used; one that is revoked may not have
+ * been, nor may one that was forgotten since. 1, 0, FAIL_MEMORY. */
+static int is_revoked(struct callers *callers, struct str by, struct arena *mem)
+{
+	struct key_record record;
+	int64_t unused_ms;
+	int r;
+
+	if (!key_id_is_whole(by))
+		return 0;
+	r = callers_record(callers, by, mem, &record, &unused_ms);
+	return r != 0 ? r : record.revoked_ms != 0;
+}
+
+/* Has any of those who agreed been revoked since? 1, 0, FAIL_MEMORY. */
+static int has_revoked(struct callers *callers, struct str answers, struct arena *mem)
+{
+	struct json_value *all;
+	int r;
+
+	if (!answers.len)
+		return 0;
+	r = approval_kept(answers, mem, &all);
+	if (r != 0)
+		return r < 0 ? r : 1; /* nobody can say who agreed */
+	for (size_t i = 0; r == 0 && all->type == JSON_ARRAY && i < all->array.count; i++) {
+		const struct json_value *by = approval_part(all->array.items[i], "by");
+
+		if (by && by->type == JSON_STRING)
+			r = is_revoked(callers, by->string, mem);
+	}
+	return r;
+}
+
+int question_judge(const struct settings *settings, struct callers *callers,
+		   const struct store_operation *operation, const struct store_request *request,
+		   const struct store_approval *approval, struct arena *mem,
+		   struct store_approval *out_again)
 {
 	const struct action *action = settings_action(settings, operation->action);
 	const struct question_request sent = {.target = request->target, .lines = request->headers};
@@ -199,8 +237,17 @@ int question_judge(const struct settings *settings, const struct store_operation
 	*out_again = (struct store_approval){.alike = approval->alike};
 	r = fill(action, settings_upstream(settings, operation->upstream), &reading, &sent, mem,
 		 out_again);
+	if (r == 0 && !hash_equal(&out_again->policy, &approval->policy))
+		return QUESTION_CHANGED;
+	if (r == 0)
+		r = has_revoked(callers, approval->answers, mem);
 	if (r != 0)
-		return r;
-	return hash_equal(&out_again->policy, &approval->policy) ? QUESTION_STANDS
-								 : QUESTION_CHANGED;
+		return r < 0 ? r : QUESTION_REVOKED;
+	return QUESTION_STANDS;
+}
+
+struct str question_why_anew(enum question_rule rule)
+{
+	return rule == QUESTION_REVOKED ? STR("the key of somebody who agreed was revoked")
+					: STR("the rule that asks for approval was changed");
 }

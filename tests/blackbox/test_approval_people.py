@@ -5,7 +5,8 @@ import pytest
 
 from harness.client import assert_problem
 from harness.people import ACCOUNT, Person, cli, new_key, person
-from harness.rules import needed, ruled, text
+from harness.rules import eventually, needed, notes, ruled, text
+from harness.upstream import Hold, held
 
 FIELDS = {'invoice': needed(), 'memo': text()}
 
@@ -15,7 +16,8 @@ def actions():
         return {'route': f'POST /v1/{name}/{{book}}', 'fields': FIELDS, 'approval': {'when': 'always', **approval}}
     return {'one.pay': action('one'), 'two.pay': action('two', approvers=2),
             'chief.pay': action('chief', by={'roles': ['operator']}),
-            'platform.pay': action('platform', by={'accounts': ['platform']})}
+            'platform.pay': action('platform', by={'accounts': ['platform']}),
+            'line.pay': {**action('line'), 'lock': {'on': ['book'], 'held': 'queue'}}}
 
 
 @pytest.fixture(scope='module')
@@ -67,6 +69,47 @@ def test_one_person_with_two_keys(gate, upstream, number, ask, agent):
     assert one.id != other.id and one.approve(id).status == 200
     assert_problem(other.approve(id), 409, 'approval-twice', operation=False)
     assert state(gate, id, agent) == 'awaiting_approval' and upstream.seen(f'/v1/two/{number}') == []
+
+
+def test_a_revoked_yes_is_none(gate, upstream, number, ask, agent):
+    # Shows that who agrees after the key of another one who did was revoked agrees alone.
+    id, path = ask('two'), f'/v1/two/{number}'
+    ann, bob, carl = (person(gate, f'{name}-{number}') for name in ('ann', 'bob', 'carl'))
+    assert ann.approve(id).status == 200
+    gate.revoke(ann.id)
+    assert_problem(bob.approve(id), 409, 'approval-other', operation=False)
+    assert state(gate, id, agent) == 'awaiting_approval' and upstream.seen(path) == []
+    assert any('revoked' in (note or '') for note in notes(gate.operation(id, agent), 'operator'))
+    first = bob.approve(id)
+    assert (first.json()['given'], first.json()['needed']) == (1, 2)
+    assert carl.approve(id).status == 200
+    gate.wait_state(id, 'completed', account=agent)
+    assert upstream.effects(path) == 1
+    assert bob.see(id)['approved_by'] == [bob.id, carl.id]
+
+
+def test_revoked_before_it_is_sent(gate, upstream, number, token, ask, agent):
+    # Shows that what somebody agreed to, and waits for its turn, is asked anew once their key is revoked;
+    # and that the key's end, as opposed to its revocation, takes nothing back.
+    path, hold = f'/v1/line/{number}', Hold()
+    upstream.plan(path, held(hold))
+    ann, bob = person(gate, f'ann-{number}'), person(gate, f'bob-{number}')
+    ids = [ask('line', f'{token}-{n}') for n in range(3)]
+    assert ann.approve(ids[0]).status == 200
+    hold.wait_entered()
+    soon = person(gate, f'eve-{number}', expires_in='3s')
+    assert soon.approve(ids[1]).status == 200 and ann.approve(ids[2]).status == 200
+    gate.revoke(ann.id)
+    eventually(lambda: soon.ask('/api/approvals').status == 401, what='the end of the key')
+    hold.release()
+    for id in ids[:2]:
+        gate.wait_state(id, 'completed', account=agent)
+    asked = gate.wait_state(ids[2], 'awaiting_approval', account=agent)
+    assert any('revoked' in (note or '') for note in notes(asked, 'dispatcher')), asked
+    assert asked['approval']['given'] == 0 and upstream.effects(path) == 2
+    assert bob.approve(ids[2]).status == 200
+    gate.wait_state(ids[2], 'completed', account=agent)
+    assert upstream.effects(path) == 3 and bob.see(ids[2])['approved_by'] == [bob.id]
 
 
 def test_one_person_in_two_accounts(gate, upstream, number, ask, agent):
