@@ -35,11 +35,11 @@ int downstream_key_place(const struct rule_downstream_key *rule, struct str serv
 	struct str name = rule->header.len ? rule->header : rule->field;
 	struct str where = rule->header.len ? in_header : in_field;
 
-	*out_place = STR("");
-	if (!name.len)
-		return 0;
-	*out_place =
-		arena_printf(mem, "%.*s%.*s %.*s", STR_ARG(where), STR_ARG(name), STR_ARG(service));
+	if (name.len)
+		*out_place = arena_printf(mem, "%.*s%.*s %.*s", STR_ARG(where), STR_ARG(name),
+					  STR_ARG(service));
+	else
+		*out_place = arena_printf(mem, "none %.*s", STR_ARG(service));
 	return out_place->at ? 0 : FAIL_MEMORY;
 }
 
@@ -66,16 +66,22 @@ void downstream_key_put_at(struct rule_downstream_key *rule, struct str place)
 		rule->field = str_from_index(place, in_field.len);
 }
 
+bool downstream_key_is_for(struct str place, struct str service)
+{
+	struct str unused, kept_by;
+
+	split(place, &unused, &kept_by);
+	return str_equal(kept_by, service);
+}
+
 bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str service,
 			  struct str place)
 {
 	struct rule_downstream_key kept;
-	struct str name, kept_by;
 
-	split(place, &name, &kept_by);
 	downstream_key_put_at(&kept, place);
-	return str_equal(kept_by, service) && str_equal_nocase(kept.header, rule->header) &&
-	       str_equal(kept.field, rule->field);
+	return downstream_key_is_for(place, service) &&
+	       str_equal_nocase(kept.header, rule->header) && str_equal(kept.field, rule->field);
 }
 
 /* How often a text can be longer in memory than in its bytes: see json.h. */

@@ -25,14 +25,17 @@ void downstream_key_write(const struct operation_id *id, char out[DOWNSTREAM_KEY
 int downstream_key_splice(struct str body, struct str field, const char *key, struct buf *out);
 
 /*
- * Where a key is put ("header Idempotency-Key https://…", "field reference https://…"; empty:
- * nowhere), as a text that is kept with the operation. Only that service (its URL, and the name of
- * the credential that it is shown) knows the key, and only in the place in which it was given; what
- * the configuration says of both may change.
+ * Where a key is put ("header Idempotency-Key https://…", "field reference https://…"; without a
+ * key "none https://…"), as a text that is kept with the operation. Only that service (its URL, and
+ * the name of the credential that it is shown) was sent it, and knows the key only in the place in
+ * which it was given; what the configuration says of both may change.
  * 0, FAIL_MEMORY.
  */
 int downstream_key_place(const struct rule_downstream_key *rule, struct str service,
 			 struct arena *mem, struct str *out_place);
+
+/* Is it the place of what was sent to this service, whatever the key? */
+bool downstream_key_is_for(struct str place, struct str service);
 
 /* Is it put there by this rule, for this service? */
 bool downstream_key_is_at(const struct rule_downstream_key *rule, struct str service,

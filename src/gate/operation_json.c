@@ -329,11 +329,15 @@ static bool has_downstream_key(const struct store_operation *operation,
 	return policy_has_downstream_key(&policy);
 }
 
-static bool is_natural(const struct store_operation *operation, const struct settings *settings)
+/* Naturally idempotent, where it was sent. */
+static bool is_natural(const struct store_command *find, const struct settings *settings)
 {
-	const struct action *action = settings_action(settings, operation->action);
+	const struct settings_upstream *upstream =
+		settings_upstream(settings, find->operation.upstream);
+	const struct action *action = settings_action(settings, find->operation.action);
 
-	return action && action->is_natural;
+	return upstream && action && action->is_natural &&
+	       downstream_key_is_for(find->request.key_place, upstream->service);
 }
 
 void operation_found_json(struct json_writer *json, const struct store_command *find,
@@ -346,7 +350,7 @@ void operation_found_json(struct json_writer *json, const struct store_command *
 		.attempt_count = find->attempt_count,
 		.find = find,
 		.has_downstream_key = has_downstream_key(&find->operation, settings),
-		.is_natural = is_natural(&find->operation, settings),
+		.is_natural = is_natural(find, settings),
 		.is_for_caller = is_for_caller,
 	};
 

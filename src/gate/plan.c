@@ -42,7 +42,8 @@ bool plan_may_resend(const struct plan_facts *facts)
 	if (!facts->request->method.len)
 		return false;
 	if (policy->action && policy->action->is_natural)
-		return facts->is_wished;
+		return facts->is_wished &&
+		       downstream_key_is_for(facts->request->key_place, policy_service(policy));
 	return downstream_key_is_at(&policy->downstream_key, policy_service(policy),
 				    facts->request->key_place) &&
 	       time_add(time_add(facts->now_ms, facts->lost_ms), policy_timeout_ms(policy)) <

@@ -43,9 +43,10 @@ enum plan_step plan_first(const struct plan_facts *facts);
 /*
  * May it be sent once more while it is unknown? Only where the service makes one effect of both:
  * it is naturally idempotent, or the service will still know the downstream key when this
- * sending has ended. What is naturally idempotent is sent again only where its caller wishes it: a
- * later write to the same resource, of whoever's, would be undone by the gate's own doing. Whether
- * it still has its lock is for the store to say, in the same move.
+ * sending has ended; never anywhere else than where it was sent before. What is naturally
+ * idempotent is sent again only where its caller wishes it: a later write to the same resource, of
+ * whoever's, would be undone by the gate's own doing. Whether it still has its lock is for the
+ * store to say, in the same move.
  */
 bool plan_may_resend(const struct plan_facts *facts);
 

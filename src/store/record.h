@@ -65,7 +65,8 @@ struct store_request {
 	struct str body;    /* as it came */
 	bool has_body;
 	struct str lookup;    /* the question of its look-up, inquiry_mark()ed; or empty */
-	struct str key_place; /* where its downstream key goes, downstream_key_place() */
+	struct str key_place; /* which service it is for, and where its downstream key goes there:
+				 downstream_key_place() */
 };
 
 /* Whose doing something was. The numbers are stored; they never change. */

@@ -9,6 +9,7 @@ from harness.upstream import Upstream, answer, drop
 FIELDS = {'name': needed(), 'note': {'type': 'string'}}
 PATH = '/v1/things'
 FIND = '/v1/find'
+NATURAL = {'natural': True}
 PROBE = {'get': FIND + '?name={name}', 'found': {'status': 200, 'at': '/data/0', 'as': 201},
          'absent': {'status': 200, 'empty': '/data'}, 'settle': '100ms', 'every': '100ms', 'timeout': '2s'}
 QUICK = {'first_pause': '50ms', 'max_pause': '100ms', 'attempts': 1000}
@@ -69,10 +70,10 @@ def test_a_key_whose_place_a_reload_changed(start_gate, upstream, token, account
     stays_at(upstream, before)
 
 
-@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}])
+@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}, NATURAL])
 def test_a_service_that_a_reload_changed(start_gate, upstream, token, account, how):
     # Shows that whoever is at another URL by now is neither sent nor asked what the first service was
-    # sent: it has never seen the key, and what it does not have says nothing.
+    # sent: it has never seen the key, what it does not have says nothing, and what it does is another effect.
     gate = start_gate(config=settings(upstream, **how))
     upstream.always(PATH, drop())
     upstream.always(FIND, answer(500, works=False))
@@ -85,12 +86,13 @@ def test_a_service_that_a_reload_changed(start_gate, upstream, token, account, h
         assert post(gate, token, account).slug == 'outcome-unknown'
         stays_at(other, 0)
         stays_at(other, 0, FIND, 0.1)
-        assert gate.operation(first.operation, account)['state'] == 'unknown'
+        shown = gate.operation(first.operation, account)
+        assert shown['state'] == 'unknown' and shown['retry']['advice'] != 'same_key'
     finally:
         other.stop()
 
 
-@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}])
+@pytest.mark.parametrize('how', [{'downstream_key': 'Idempotency-Key'}, {'probe': PROBE}, NATURAL])
 @pytest.mark.parametrize('before, after', [('pay_test', 'pay_live'), (None, 'pay_live'), ('pay_test', None)])
 def test_a_name_that_a_reload_changed(start_gate, upstream, token, account, how, before, after):
     # Shows the same of a service that is another one for another credential, as a practice side is: it has not

@@ -157,17 +157,6 @@ static void check_place(const struct rule_downstream_key *rule, const char *expe
 	arena_fini(&mem);
 }
 
-static void check_nowhere(const struct rule_downstream_key *rule)
-{
-	struct str place = STR("x");
-	struct arena mem;
-
-	arena_init(&mem, MEMORY_MAX);
-	assert_int_equal(downstream_key_place(rule, STR("https://a.test"), &mem, &place), 0);
-	assert_int_equal(place.len, 0);
-	arena_fini(&mem);
-}
-
 static bool is_at(const struct rule_downstream_key *rule, const char *place)
 {
 	return downstream_key_is_at(rule, STR("https://a.test"), str_from(place));
@@ -182,7 +171,7 @@ static void test_places(void **state)
 
 	check_place(&header, "header X-Key https://a.test");
 	check_place(&field, "field X Key https://a.test");
-	check_nowhere(&none);
+	check_place(&none, "none https://a.test");
 	assert_true(is_at(&header, "header x-key https://a.test"));
 	assert_false(is_at(&header, "header X-Key"));
 	assert_false(is_at(&field, "field x key https://a.test"));
@@ -190,14 +179,27 @@ static void test_places(void **state)
 	assert_false(is_at(&header, "header X-Keys https://a.test"));
 	assert_false(is_at(&header, ""));
 	assert_false(is_at(&none, "header X-Key https://a.test"));
+	assert_false(is_at(&header, "none https://a.test"));
+}
+
+static void test_services(void **state)
+{
+	assert_true(downstream_key_is_for(STR("none https://a.test"), STR("https://a.test")));
+	assert_true(downstream_key_is_for(STR("field a b https://a.test"), STR("https://a.test")));
+	assert_false(downstream_key_is_for(STR("none https://a.test"), STR("https://b.test")));
+	assert_false(downstream_key_is_for(STR(""), STR("https://a.test")));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_key),    cmocka_unit_test(test_places),
-		cmocka_unit_test(test_splice), cmocka_unit_test(test_no_place),
-		cmocka_unit_test(test_limits), cmocka_unit_test(test_every_other_byte_stays),
+		cmocka_unit_test(test_key),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_services),
+		cmocka_unit_test(test_splice),
+		cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_every_other_byte_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

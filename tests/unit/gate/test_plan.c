@@ -176,9 +176,23 @@ static void a_natural_one_is_sent_again_when_it_is_wished(void **state)
 
 	world->action.is_natural = true;
 	world->operation.sent_ms = NOW - 10000 * HOUR;
+	world->request.key_place = STR("none https://a.test");
 	assert_int_equal(plan_first(&world->facts), PLAN_NOTHING);
 	world->facts.is_wished = true;
 	assert_int_equal(plan_first(&world->facts), PLAN_RESEND);
+}
+
+/* What it does there would be another effect. */
+static void a_natural_one_is_not_sent_elsewhere(void **state)
+{
+	struct world *world = *state;
+
+	world->action.is_natural = true;
+	world->facts.is_wished = true;
+	world->request.key_place = STR("none https://b.test");
+	assert_int_equal(plan_first(&world->facts), PLAN_NOTHING);
+	world->request.key_place = STR("");
+	assert_int_equal(plan_first(&world->facts), PLAN_NOTHING);
 }
 
 static void an_absence_counts_once_it_is_late_enough(void **state)
@@ -376,6 +390,7 @@ int main(void)
 		TEST(another_service_knows_no_key),
 		TEST(without_its_request_nothing_is_sent),
 		TEST(a_natural_one_is_sent_again_when_it_is_wished),
+		TEST(a_natural_one_is_not_sent_elsewhere),
 		TEST(an_absence_counts_once_it_is_late_enough),
 		TEST(an_absence_counts_by_time_that_has_passed),
 		TEST(pauses_double_up_to_ten_minutes),
