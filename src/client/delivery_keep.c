@@ -159,7 +159,7 @@ void delivery_tell(struct delivery *delivery)
 
 /* -- the body ------------------------------------------------------------------------ */
 
-/* Where a body goes that is not kept in the journal: answers/ID beside it. Empty: nowhere. */
+/* Where a body goes that is not kept in the journal: JOURNAL.answers/ID. Empty: nowhere. */
 static struct str own_file(struct delivery *delivery)
 {
 	char folder[JOURNAL_PATH_MAX];

@@ -149,10 +149,7 @@ const char *journal_path(const struct journal *journal)
 
 bool journal_answers(const struct journal *journal, char out_folder[JOURNAL_PATH_MAX])
 {
-	const char *slash = strrchr(journal->path, '/');
-	int len = slash ? (int)(slash - journal->path) + 1 : 0;
-
-	return snprintf(out_folder, JOURNAL_PATH_MAX, "%.*sanswers", len, journal->path) <
+	return snprintf(out_folder, JOURNAL_PATH_MAX, "%s.answers", journal->path) <
 	       JOURNAL_PATH_MAX;
 }
 

@@ -365,7 +365,7 @@ def test_a_large_answer_and_an_output(upstream, path, wish, tmp_path, speaker):
     for source in ('answer', 'journal'):
         found = speaker.ask('send', **wish)
         assert (found['body'], found['source']) == (None, source)
-        kept = tmp_path / 'state' / 'answers' / '1'
+        kept = tmp_path / 'state' / 'journal.db.answers' / '1'
         assert found['file'] == str(kept) and kept.read_bytes() == large and kept.stat().st_mode & 0o777 == 0o600
     upstream.plan(path, fixed())
     for _ in range(2):

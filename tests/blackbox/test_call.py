@@ -445,7 +445,7 @@ def test_prune_forgets_what_ended_long_ago(caller, upstream, gate, url, path):
     upstream.plan(path, drop(), answer(200, body=b'x' * (2 << 20)))
     caller.call(url, BODY, wait=0, step='lost')
     large, young = caller.call(url, BODY, step='large'), caller.call(url, BODY, step='young')
-    kept = caller.journal.parent / 'answers' / 'of another'
+    kept = pathlib.Path(f'{caller.journal}.answers') / 'of another'
     kept.write_text('stays')
     with sqlite3.connect(caller.journal) as db:
         db.execute("UPDATE entry SET changed_ms = changed_ms - 31 * 86400000 WHERE step <> 'young'")
@@ -460,6 +460,19 @@ def test_prune_forgets_what_ended_long_ago(caller, upstream, gate, url, path):
     assert caller.call(url, BODY, step='young')['source'] == 'journal'
     assert caller.call(url, BODY, step='large')['outcome'] == 'replayed'   # by its gate
     assert upstream.effects(path) == 3
+
+
+def test_two_journals_in_one_folder(caller, upstream, url, path):
+    """Each has its own large answers, also under the same number."""
+    bodies = [letter * (2 << 20) for letter in (b'a', b'b')]
+    upstream.plan(path, *(answer(200, body=body) for body in bodies))
+    journals = [{'COUNTERFOIL_JOURNAL': str(caller.journal.parent / name)} for name in ('a.db', 'b.db')]
+    caller.journal.parent.mkdir(parents=True, mode=0o700)
+    for env, step in zip(journals, 'ab'):
+        assert caller.call(url, BODY, step=step, env=env)['outcome'] == 'created'
+    for env, step, body in zip(journals, 'ab', bodies):
+        told = caller.call(url, BODY, step=step, env=env)
+        assert told['source'] == 'journal' and pathlib.Path(told['file']).read_bytes() == body
 
 
 @pytest.mark.parametrize('age', [None, '30', '0s', 'forever', '-1d', '4000d', ''])

@@ -10,7 +10,7 @@
  * operation itself; while it is, no answer to a second sending proves that nothing happened.
  */
 import {closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync} from 'node:fs';
-import {dirname, join, resolve as absolute} from 'node:path';
+import {dirname, resolve as absolute} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 
 import {finding, isOfStep, ofKept, ofLook, ofSending} from './answers.js';
@@ -241,7 +241,7 @@ class Call {
 	/* The columns of a final answer; a body that goes to a file is there before the journal says so. */
 	kept(answer) {
 		const isLarge = answer.body.length > BODY_BYTES_MAX;
-		let path = this.request.output ?? (isLarge ? join(dirname(this.store.path), 'answers', String(this.entry.id)) : null);
+		let path = this.request.output ?? (isLarge ? `${this.store.path}.answers/${this.entry.id}` : null);
 		const kept = {status: answer.status, headers: headerLines(answer), body_file: null, body: isLarge ? null : answer.body};
 		if (path === null)
 			return kept;

@@ -259,7 +259,7 @@ class _Call:
         is_large = len(answer.body) > BODY_BYTES_MAX
         kept: Dict[str, Any] = {'status': answer.status, 'headers': header_lines(answer), 'body_file': None,
                                 'body': None if is_large else answer.body}
-        path = self.request.output or (self.store.path.parent / 'answers' / str(self.entry.id) if is_large else None)
+        path = self.request.output or (f'{self.store.path}.answers/{self.entry.id}' if is_large else None)
         if not path:
             return kept
         try:
