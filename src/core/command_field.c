@@ -73,21 +73,13 @@ static size_t count_characters(struct str text)
 	return count;
 }
 
-/*
- * Matching sees the text up to its first NUL; one with a NUL inside matches nothing, lest the
- * part behind it go unseen.
- */
-static int matches(struct reading *reading, struct matcher *pattern, struct str text,
-		   bool *out_does)
+/* A text with a NUL inside matches nothing, lest the part behind it go unseen. */
+static int matches(struct matcher *pattern, struct str text, bool *out_does)
 {
-	struct str copy = arena_str(reading->mem, text);
-
-	if (!copy.at)
-		return FAIL_MEMORY;
 	*out_does = false;
 	if (str_find(text, '\0') < text.len)
 		return 0;
-	return matcher_ask(pattern, copy, out_does);
+	return matcher_ask(pattern, text, out_does);
 }
 
 /* May the text be held against the pattern? Strangers write both its length and their number. */
@@ -118,7 +110,7 @@ static int check_pattern(struct reading *reading, const struct spot *spot,
 		return 0;
 	r = check_matching(reading, spot, text);
 	if (r == 0)
-		r = matches(reading, spot->field->pattern, text, &does);
+		r = matches(spot->field->pattern, text, &does);
 	if (r != 0 || does)
 		return r;
 	fault_show_text(spot->field->pattern_text, shown);

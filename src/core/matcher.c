@@ -60,13 +60,17 @@ static bool is_ready(struct matcher *matcher, size_t len)
 
 int matcher_ask(struct matcher *matcher, struct str text, bool *out_does)
 {
+	char terminated[MATCHER_TEXT_MAX + 1]; /* as the library wants it */
 	int r = REG_ESPACE;
 
-	require(text.len <= MATCHER_TEXT_MAX);
+	require(text.len <= MATCHER_TEXT_MAX && str_find(text, '\0') == text.len);
+	if (text.len)
+		memcpy(terminated, text.at, text.len);
+	terminated[text.len] = '\0';
 	pthread_mutex_lock(&matcher->lock);
 	if (is_ready(matcher, text.len)) {
 		matcher->seen += text.len;
-		r = regexec(&matcher->regex, text.at, 0, NULL, 0);
+		r = regexec(&matcher->regex, terminated, 0, NULL, 0);
 	}
 	pthread_mutex_unlock(&matcher->lock);
 	*out_does = r == 0;

@@ -40,8 +40,8 @@ void matcher_fini(struct matcher *matcher);
 size_t matcher_cost(const struct matcher *matcher, size_t len);
 
 /*
- * Does `text`, without a NUL but for its end and of MATCHER_TEXT_MAX bytes at most, match? Any
- * thread may ask. 0, FAIL_MEMORY.
+ * Does `text`, without a NUL and of MATCHER_TEXT_MAX bytes at most, match, and nothing behind it?
+ * Any thread may ask. 0, FAIL_MEMORY.
  */
 int matcher_ask(struct matcher *matcher, struct str text, bool *out_does);
 

@@ -163,18 +163,15 @@ static size_t characters(struct str text)
 
 static bool is_fit(const struct action_field *field, struct str text)
 {
-	char terminated[TEXT_MAX + 1]; /* as the matcher wants it */
 	size_t len = characters(text);
 	bool does = true;
 
 	require(text.len <= TEXT_MAX);
-	snprintf(terminated, sizeof(terminated), "%.*s", STR_ARG(text));
 	if (field->has_minimum_length && len < field->minimum_length)
 		return false;
 	if (field->has_maximum_length && len > field->maximum_length)
 		return false;
-	return !field->pattern ||
-	       (matcher_ask(field->pattern, str_of(terminated, text.len), &does) == 0 && does);
+	return !field->pattern || (matcher_ask(field->pattern, text, &does) == 0 && does);
 }
 
 /* A text that the pattern has: of ever more repetitions until it is long enough, some tries each.

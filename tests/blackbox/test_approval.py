@@ -32,6 +32,7 @@ def actions(**changes):
         'is.pay': action('is', {'when': [{'field': 'place', 'is': 'production'}]}),
         'in.pay': action('in', {'when': [{'field': 'place', 'in': ['eu', 'us']}]}),
         'matches.pay': action('matches', {'when': [{'field': 'invoice', 'matches': 'x-[0-9]+'}]}),
+        'whole.pay': action('whole', {'when': [{'field': 'invoice', 'matches': '^x-[0-9]+$'}]}),
         'first.pay': action('first', {'when': [{'first_use': 'agent'}]}),
         'short.pay': action('short', {'when': 'always', 'expires': '1s'}),
         'unique.pay': action('unique', {'when': 'always'}, unique={'by': ['invoice'], 'for': '1h'}),
@@ -150,6 +151,9 @@ def test_sent_byte_for_byte(gate, upstream, somebody, book, token, account):
     ('is', {'place': 'production'}, {}),
     ('in', {'place': 'us'}, {'place': 'uk'}),
     ('matches', {'invoice': 'x-17'}, {'invoice': 'y-17'}),
+    ('matches', {'invoice': 'x-17'}, {'invoice': 'y-17', 'place': 'x-17'}),
+    ('whole', {'invoice': 'x-17'}, {'invoice': 'x-17-'}),
+    ('whole', {'invoice': 'x-17', 'place': 'y'}, {'invoice': ' x-17'}),
 ])
 def test_when_a_person_is_asked(gate, upstream, book, token, account, name, asked, not_asked):
     # Shows each condition: true of one command, and not of its neighbour, which is sent at once.

@@ -28,6 +28,9 @@ ACTIONS = {
                         {'when': [*PLACE['when'], {'field': '/within/place', 'is': 'production'}]}, unknown_fields='keep'),
     'over.make': action('over', EUR, {'when': [{'field': 'amount', 'over': 100}]}, unknown_fields='keep'),
     'route.make': action('route/{place}', {}, PLACE),
+    'whole.make': action('whole/{place}', {}, {'when': [{'field': 'place', 'matches': '^[Pp]roduction$'}]}),
+    'words.make': action('words', {'place': text(), 'note': text()},
+                         {'when': [{'field': 'place', 'matches': '^(production|live)$'}]}),
 }
 
 
@@ -94,6 +97,21 @@ def test_a_field_in_the_query(gate, upstream, token, account, query):
 def test_a_parameter_of_the_route(gate, upstream, token, account, place):
     # Shows that what a router cuts off a parameter hides nothing of it.
     asks_or_refuses(gate, upstream, token, account, '/v1/route/' + place, {})
+
+
+@pytest.mark.parametrize('place', ['Production', 'production;x', 'production.json', 'production?a=b'])
+def test_a_parameter_that_is_matched(gate, upstream, token, account, place):
+    # Shows the same where a pattern stands for all of the parameter, and that nothing behind it is matched.
+    asks_or_refuses(gate, upstream, token, account, '/v1/whole/' + place, {})
+
+
+@pytest.mark.parametrize('value', [{'place': 'production'}, {'place': 'live', 'note': 'n'}, {'note': 'n', 'place': 'production'},
+                                   {'place': 'l\u0069ve', 'note': 'n'}])
+def test_a_field_that_is_matched(gate, upstream, token, account, value):
+    # Shows that a pattern which stands for all of a text is held against that text alone, wherever it stands.
+    asks_or_refuses(gate, upstream, token, account, '/v1/words', value)
+    other = {**value, 'place': 'staging', 'note': 'live'}
+    assert gate.post('/v1/words', token + '-2', account=account, json=other).outcome == 'created'
 
 
 @pytest.mark.parametrize('target, value', [

@@ -25,6 +25,23 @@ static void expect(struct matcher *matcher, const char *text, bool does)
 	assert_int_equal(is_match, does);
 }
 
+/* A text is part of something longer: a path, a body. */
+static void test_nothing_behind_it(void **state)
+{
+	struct matcher matcher;
+	bool does;
+
+	(void)state;
+	begin(&matcher, "^a+$");
+	assert_int_equal(matcher_ask(&matcher, str_of("aa\"}", 2), &does), 0);
+	assert_true(does);
+	assert_int_equal(matcher_ask(&matcher, str_of("aab", 3), &does), 0);
+	assert_false(does);
+	assert_int_equal(matcher_ask(&matcher, STR(""), &does), 0);
+	assert_false(does);
+	matcher_fini(&matcher);
+}
+
 static void test_cost(void **state)
 {
 	static const struct {
@@ -82,6 +99,7 @@ static void test_wrong_pattern(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nothing_behind_it),
 		cmocka_unit_test(test_cost),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_wrong_pattern),
