@@ -232,12 +232,9 @@ void call_set_times(struct call *call, bool as_a_whole)
 /* Both, and a NUL. False: no room. */
 static bool join(char *out, size_t size, struct str first, struct str second)
 {
-	if (first.len + second.len >= size)
-		return false;
-	memcpy(out, first.at, first.len);
-	memcpy(out + first.len, second.at, second.len);
-	out[first.len + second.len] = '\0';
-	return true;
+	int len = snprintf(out, size, "%.*s%.*s", STR_ARG(first), STR_ARG(second));
+
+	return len >= 0 && (size_t)len < size;
 }
 
 bool call_set_request(struct call *call)
