@@ -1,12 +1,14 @@
 """Power cuts while the audit log grows: nothing stays that was not synced, neither contents nor names."""
 import pytest
 
-from harness.fault import FOREVER, Machine
+from harness.fault import FOREVER, Machine, needs_machine
 from harness.gate import config
 from harness.rules import eventually
 from test_audit import close, verify
 from test_audit_crash import NEVER, OFTEN, check, compare, gap
 from test_crash import Crowd
+
+pytestmark = needs_machine
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ acknowledged is told, and nothing that may have happened is sent again.
 """
 import json
 import os
+import pathlib
 import socket
 import sqlite3
 import subprocess
@@ -176,7 +177,7 @@ def test_a_large_answer_without_a_place_loses_no_outcome(caller, upstream, bare,
     """Where even the folder beside the journal cannot be had, the body is told once, and the outcome kept."""
     upstream.plan(path, answer(200, body=os.urandom(2 << 20)))
     caller.command('token', 'POST', bare, '--task', 'task', '--step', 'step')
-    (caller.journal.parent / 'answers').write_text('in the way')
+    pathlib.Path(f'{caller.journal}.answers').write_text('in the way')
     done = caller.call(bare, BODY)
     assert done.result, done
     assert (done.status, done['outcome'], done['status'], done['file']) == (0, 'created', 200, None)

@@ -3,11 +3,11 @@ import threading
 
 import pytest
 
-from harness.fault import Machine, find_library
+from harness.fault import Machine, needs_machine
 from harness.rules import Directory, eventually, needed, operations, ruled, said
 from harness.upstream import answer, drop
 
-pytestmark = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
+pytestmark = needs_machine
 HOUR_MS = 3600 * 1000
 YEAR_MS = 365 * 24 * HOUR_MS
 SETTLE = 3

@@ -13,11 +13,10 @@ import time
 import pytest
 
 from harness.client import Closed
-from harness.fault import FOREVER, Machine, find_library
+from harness.fault import FOREVER, Machine, needs_machine
 from harness.rules import MEDIA, eventually, money, needed, op, op_json, operations, ruled, told
 from harness.upstream import Upstream, behaviour
 
-needs_machine = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
 EIO, ENOSPC = 5, 28
 CAPTURED = 5000
 ACCOUNT = 'Bearer the-shop-of-all-rules'

@@ -13,10 +13,10 @@ import time
 import pytest
 
 from harness.client import Closed
-from harness.fault import FOREVER, Machine, find_library
+from harness.fault import FOREVER, Machine, needs_machine
 from harness.upstream import Hold, answer, created, drop, held
 
-pytestmark = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
+pytestmark = needs_machine
 
 EIO, ENOSPC = 5, 28
 STORY_CALLS_MAX = 1000

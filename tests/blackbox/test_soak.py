@@ -14,7 +14,7 @@ import time
 import pytest
 
 from harness.client import Closed, Connection, build
-from harness.gate import BINARY, config
+from harness.gate import config, is_sanitized
 from harness.upstream import (Upstream, answer, behaviour, chunks, delayed, drop, half, hang, raw,
                               reset, reset_at_head)
 
@@ -23,7 +23,6 @@ CLIENTS = 60
 TOKEN = 'token-of-the-soak'       # the beginning of all of them: none may be in the log
 ACCOUNT = 'Bearer account-of-the-soak'
 MIB = 1 << 20
-IS_SANITIZED = any(word in BINARY.read_bytes() for word in (b'__asan_init', b'__tsan_init'))
 
 
 class Service(Upstream):
@@ -219,7 +218,7 @@ def test_a_soak(start_gate):
     assert not service.twice
     assert soak.told['created'] > 5 * SECONDS and soak.told['resolved'] and soak.told['expired']
     assert soak.log_peak < 32 * MIB
-    if not IS_SANITIZED:
+    if not is_sanitized():
         quarter = len(soak.sizes) // 4
         assert max(soak.sizes[-quarter:]) < max(soak.sizes[quarter:2 * quarter]) + 6 * MIB
     is_idle(gate, service, files)

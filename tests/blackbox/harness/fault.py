@@ -8,6 +8,8 @@ import pathlib
 import shutil
 import struct
 
+import pytest
+
 from .gate import BINARY
 
 FIELDS = ('kind', 'first', 'times', 'number', 'calls', 'sync_ms', 'clock_ms', 'allocation',
@@ -24,6 +26,9 @@ def find_library():
         if file.is_file():
             return file
     return None
+
+
+needs_machine = pytest.mark.skipif(find_library() is None, reason='this build has no fault library')
 
 
 class Machine:

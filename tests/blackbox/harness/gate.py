@@ -292,6 +292,12 @@ def command(*arguments, stdin=None, cwd=None, seconds=30, env=None):
                           text=True, timeout=seconds, cwd=cwd, env={**os.environ, **(env or {})})
 
 
+def is_sanitized():
+    """Was the binary built with a sanitizer?"""
+    content = BINARY.read_bytes()
+    return any(word in content for word in (b'__asan_init', b'__tsan_init'))
+
+
 def files_of(folder, look=pathlib.Path.read_bytes):
     """[(file, what `look` gives of it)] of a folder in which a gate may be at work: of every file that is there
     at one time, since one that has another name by now would be missed."""
