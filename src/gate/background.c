@@ -29,6 +29,25 @@ struct lane *lane_find(struct background *background, struct str name)
 	return NULL;
 }
 
+size_t lane_connections(const struct lane *lane)
+{
+	const struct background *background = lane->background;
+	const struct settings *settings = background->generation->settings;
+
+	require(lane->is_declared);
+	return gate_share(settings->upstreams[lane->index].max_connections,
+			  gate_sharers(settings, background->generations.workers));
+}
+
+size_t lane_asks_max(const struct lane *lane)
+{
+	size_t half = lane_connections(lane) / 2;
+
+	if (half > BACKGROUND_ASKS_MAX)
+		return BACKGROUND_ASKS_MAX;
+	return half ? half : 1;
+}
+
 /* Look for what is due, if there is room for it. */
 static void lane_look(struct lane *lane)
 {

@@ -1,7 +1,8 @@
 /*
  * What the dispatcher and the reconciler share: the loop, and one lane for each upstream.
  *
- * A lane has room for outbox.concurrency sendings and BACKGROUND_ASKS_MAX tries to find out. It
+ * A lane has room for outbox.concurrency sendings and BACKGROUND_ASKS_MAX tries to find out, and
+ * for no more of both than it has connections: half of them are for tries, where that is less. It
  * looks into the store when somebody pokes, when one of its own has ended, when something is
  * due, and now and then. All of it is the background's own thread's.
  */
@@ -180,6 +181,11 @@ void lapser_stop(struct lapser *lapser);
 void notifier_init(struct notifier *notifier, struct background *background);
 void notifier_look(struct notifier *notifier);
 void notifier_stop(struct notifier *notifier);
+
+/* How many connections a declared lane has; how many tries to find out at once it may have. Each at
+ * least one. */
+size_t lane_connections(const struct lane *lane);
+size_t lane_asks_max(const struct lane *lane);
 
 /* dispatcher.c, reconciler_wishes.c */
 void dispatcher_look(struct lane *lane);

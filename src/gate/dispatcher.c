@@ -69,14 +69,14 @@ static void ask_for(struct lane *lane, struct haul *haul, size_t limit)
 	gate_ask(&background->station, &haul->command);
 }
 
-/* Not more than there are connections: a call that waits for one too long counts as a try. */
+/* Not more than there are connections for: a call waits for one on its own time. */
 static size_t most_of(const struct lane *lane)
 {
-	const struct generations *home = &lane->background->generations;
 	const struct settings *settings = lane->background->generation->settings;
-	const struct settings_upstream *upstream = &settings->upstreams[lane->index];
-	size_t share = gate_share(upstream->max_connections, gate_sharers(settings, home->workers));
+	size_t share = lane_connections(lane) - lane_asks_max(lane);
 
+	if (!share)
+		share = 1;
 	return settings->outbox.concurrency < share ? settings->outbox.concurrency : share;
 }
 

@@ -89,6 +89,15 @@ static void not_sent(struct errand *errand, int retry_after_s, const char *why)
 	conclude(errand, EVENT_REFUSED, plan_given_up_text(tries, why, &errand->mem).at);
 }
 
+/* No connection became free for it: others were in its way, and it has not been tried. */
+static void had_no_turn(struct errand *errand, const char *why)
+{
+	uint32_t random = background_random(background_of(errand));
+
+	put_back(errand, plan_retry_ms(errand->generation->settings, 1, -1, now_ms(errand), random),
+		 why);
+}
+
 /* Look-up: is there one already, whoever made it? */
 
 static bool has_lookup(const struct errand *errand)
@@ -123,7 +132,10 @@ static void looked_up(struct ask *ask)
 		send_it(errand);
 		return;
 	case INQUIRY_DOUBT:
-		not_sent(errand, -1, ask->why);
+		if (ask->call.had_no_turn)
+			had_no_turn(errand, ask->why);
+		else
+			not_sent(errand, -1, ask->why);
 		return;
 	}
 	unreachable("an inquiry ends one of three ways");
@@ -184,6 +196,10 @@ static void forwarded(struct forward *forward)
 	histogram_add(&background_of(errand)->metrics.upstream, errand->upstream_us);
 	if (forward->credential.is_unset && !errand->is_resend) {
 		put_back(errand, now_ms(errand) + PLAN_UNSET_MS, forward->reason);
+		return;
+	}
+	if (forward->call.had_no_turn && !errand->is_resend) {
+		had_no_turn(errand, forward->reason);
 		return;
 	}
 	if (errand->is_resend)

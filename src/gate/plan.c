@@ -60,24 +60,26 @@ bool plan_absence_counts(const struct plan_facts *facts, int64_t asked_ms, int64
 /* Tries to find out. */
 struct rhythm {
 	int64_t every_ms; /* the first pause between two of them */
-	int64_t since_ms; /* from when on there were any */
+	int64_t since_ms; /* from when on there were any, as far as that is known */
 	int64_t end_ms;	  /* from when on there are no more */
 };
 
 static struct rhythm rhythm_of(const struct plan_facts *facts)
 {
 	struct rhythm rhythm = {PLAN_RESEND_MS, facts->operation->sent_ms, 0};
-	int64_t give_up_ms = PLAN_GIVE_UP_MS;
 
 	/* Each sending makes it unknown anew: counted from there, it would never end. */
 	if (has_probe(facts)) {
 		const struct rule_inquiry *probe = &facts->policy->action->probe;
+		int64_t unknown_ms = time_add(facts->operation->updated_ms, facts->gained_ms);
 
 		rhythm.every_ms = probe->every_ms;
-		rhythm.since_ms = time_add(facts->operation->updated_ms, facts->gained_ms);
-		give_up_ms = probe->give_up_ms;
+		rhythm.end_ms = time_add(unknown_ms, probe->give_up_ms);
+		if (!plan_may_resend(facts))
+			rhythm.since_ms = unknown_ms;
+		return rhythm;
 	}
-	rhythm.end_ms = time_add(rhythm.since_ms, give_up_ms);
+	rhythm.end_ms = time_add(rhythm.since_ms, PLAN_GIVE_UP_MS);
 	return rhythm;
 }
 

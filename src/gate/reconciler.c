@@ -80,7 +80,7 @@ static bool enter_lane(struct trial *trial)
 	}
 	if (trial->lane)
 		return true;
-	if (lane->trying >= BACKGROUND_ASKS_MAX) {
+	if (lane->trying >= lane_asks_max(lane)) {
 		wish_wait_in(lane, &trial->id);
 		release(trial);
 		reconciler_take_wishes(background);

@@ -76,7 +76,7 @@ static void grant_wishes(struct lane *lane)
 	list_for_each (link, after, &lane->wishes) {
 		struct wish *wish = list_entry(link, struct wish, link);
 
-		if (lane->trying >= BACKGROUND_ASKS_MAX)
+		if (lane->trying >= lane_asks_max(lane))
 			return;
 		list_remove(&wish->link);
 		background_forget_wish(lane->background);
@@ -135,7 +135,7 @@ static void look(struct lane *lane)
 		.mem = &due->mem,
 		.done = told_due,
 		.owner = due,
-		.limit = BACKGROUND_ASKS_MAX - lane->trying,
+		.limit = lane_asks_max(lane) - lane->trying,
 		.operation = {.upstream = lane->name},
 	};
 	lane->is_looking = true;
@@ -151,7 +151,7 @@ void reconciler_look(struct lane *lane)
 	grant_wishes(lane);
 	if (lane->is_looking)
 		lane->looks_again = true;
-	else if (lane->trying < BACKGROUND_ASKS_MAX && !lane_rests(lane))
+	else if (lane->trying < lane_asks_max(lane) && !lane_rests(lane))
 		look(lane);
 }
 

@@ -207,6 +207,7 @@ static void waited_too_long(struct loop_timer *timer)
 	struct call *call = list_entry(timer, struct call, patience);
 
 	call->is_timed_out = true;
+	call->had_no_turn = !call->is_held;
 	fail_soon(call);
 }
 

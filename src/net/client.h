@@ -74,6 +74,7 @@ struct call {
 	const char *reason; /* once it is over: why, one text for one kind of fault; NULL: as it
 			       should */
 	bool is_timed_out;
+	bool had_no_turn;    /* all connections were in use all its time: it was not tried */
 	int64_t duration_us; /* once it is over */
 
 	/* the client's: its life */

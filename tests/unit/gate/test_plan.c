@@ -260,6 +260,20 @@ static void a_pause_is_no_longer_than_since_it_was_sent(void **state)
 	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 60999, NOW + 61001);
 }
 
+/* With a probe as well: were they counted from the last sending, no pause would ever be longer than
+ * the one before it, and a service that is down be sent it every few seconds. */
+static void pauses_between_sendings_grow(void **state)
+{
+	struct world *world = *state;
+
+	give_probe(world);
+	give_key(world);
+	world->operation.sent_ms = NOW - HOUR / 2;
+	world->operation.updated_ms = NOW - 5000;
+	world->operation.tries = 5;
+	assert_in_range(plan_next_ms(&world->facts, MIDDLE), NOW + 79999, NOW + 80001);
+}
+
 static void the_last_question_is_when_the_time_is_over(void **state)
 {
 	struct world *world = *state;
@@ -396,6 +410,7 @@ int main(void)
 		TEST(pauses_double_up_to_ten_minutes),
 		TEST(a_pause_is_no_longer_than_it_has_been_unknown),
 		TEST(a_pause_is_no_longer_than_since_it_was_sent),
+		TEST(pauses_between_sendings_grow),
 		TEST(the_last_question_is_when_the_time_is_over),
 		TEST(sending_again_ends_too),
 		TEST(a_clock_at_its_end_does_not_run_over),
