@@ -305,7 +305,7 @@ static void judge(struct api_call *call, const struct store_command *seen)
 		break;
 	case QUESTION_CHANGED:
 	case QUESTION_REVOKED:
-		ask_again(call, &question, question_why_anew(judged));
+		ask_again(call, &question, question_why_anew((enum question_rule)judged));
 		break;
 	case QUESTION_GONE:
 		api_problem(call, PROBLEM_APPROVAL_OVER,

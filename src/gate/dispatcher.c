@@ -229,7 +229,7 @@ static void send_agreed(struct dispatch *dispatch, const struct store_approval *
 		break;
 	case QUESTION_CHANGED:
 	case QUESTION_REVOKED:
-		ask_again(dispatch, &question, question_why_anew(judged));
+		ask_again(dispatch, &question, question_why_anew((enum question_rule)judged));
 		break;
 	case QUESTION_GONE: /* send_back() has seen to it */
 	case QUESTION_UNREADABLE:
